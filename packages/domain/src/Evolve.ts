@@ -1,0 +1,256 @@
+import type { AuthorizationStateName } from "@svc/protocol/Authorization"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { addLate, commitReserved, NO_USE, release, reserve } from "./Counters.ts"
+import type { DecisionData, JournalFact, OutcomeConflictData } from "./JournalFact.ts"
+import type {
+  AuthorizationState,
+  Counters,
+  MandateState,
+  OpenReservation,
+  PeriodCounters,
+  PinnedPeriod,
+  StreamState
+} from "./MandateState.ts"
+import { openReservationOf } from "./OpenReservation.ts"
+import { outcomeDigest } from "./OutcomeDigest.ts"
+import { currentPeriods, instantOf, prepareTerms } from "./PreparedTerms.ts"
+
+type AuthorizationFact = Extract<JournalFact, { readonly authorization_id: string }>
+type FactOf<T extends JournalFact["type"]> = Extract<JournalFact, { readonly type: T }>
+
+const begin = (fact: FactOf<"mandate.created">): StreamState => ({
+  mandate: {
+    terms: fact.data,
+    state: "PENDING_APPROVAL",
+    version: 1,
+    createdAt: fact.occurred_at,
+    updatedAt: fact.occurred_at,
+    totals: NO_USE,
+    periods: [],
+    authorizationCount: 0,
+    lateAuthorizations: []
+  },
+  open: [],
+  authorizations: new Map()
+})
+
+const updatePeriods = (
+  periods: ReadonlyArray<PeriodCounters>,
+  pins: ReadonlyArray<PinnedPeriod>,
+  update: (counters: Counters) => Counters
+): ReadonlyArray<PeriodCounters> => {
+  const next = [...periods]
+  for (const pin of pins) {
+    const index = next.findIndex((entry) => entry.period === pin.period && entry.startsAt === pin.startsAt)
+    const counters = update(next[index]?.counters ?? NO_USE)
+    const entry = { period: pin.period, startsAt: pin.startsAt, endsAt: pin.endsAt, counters }
+    if (index < 0) next.push(entry)
+    else next[index] = entry
+  }
+  return next
+}
+
+/** A period that ended with nothing open in it can change no decision any more. The last one stays to be shown. */
+const prune = (mandate: MandateState, instant: Instant): MandateState => {
+  const { endsAt } = prepareTerms(mandate.terms)
+  const reached = instant >= endsAt ? endsAt - 1n : instant
+  const periods = mandate.periods.filter(
+    (entry) => entry.endsAt > reached || entry.counters.reservedExecutions > 0
+  )
+  return periods.length === mandate.periods.length ? mandate : { ...mandate, periods }
+}
+
+const use = (
+  mandate: MandateState,
+  pins: ReadonlyArray<PinnedPeriod>,
+  update: (counters: Counters) => Counters
+): MandateState => ({
+  ...mandate,
+  totals: update(mandate.totals),
+  periods: updatePeriods(mandate.periods, pins, update)
+})
+
+const withAuthorization = (
+  authorizations: StreamState["authorizations"],
+  authorization: AuthorizationState | undefined
+): StreamState["authorizations"] =>
+  authorization === undefined ? authorizations : new Map(authorizations).set(authorization.id, authorization)
+
+const DECIDED: Readonly<Record<DecisionData["decision"], AuthorizationStateName>> = {
+  ALLOW: "RESERVED",
+  DENY: "DENIED",
+  INDETERMINATE: "INDETERMINATE"
+}
+
+const decided = (
+  stream: StreamState,
+  fact: FactOf<"authorization.reserved" | "authorization.denied" | "authorization.indeterminate">
+): StreamState => {
+  const { data } = fact
+  const order = stream.mandate.authorizationCount + 1
+  const reserved = data.decision === "ALLOW"
+  const pins = reserved ? currentPeriods(stream.mandate.terms, instantOf(fact.occurred_at)) : []
+  const authorization: AuthorizationState = {
+    id: fact.authorization_id,
+    order,
+    externalReference: data.external_reference,
+    decision: data.decision,
+    reasons: data.reasons,
+    state: DECIDED[data.decision],
+    ...(data.execute_before === undefined ? {} : { executeBefore: data.execute_before }),
+    ...(data.expires_at === undefined ? {} : { expiresAt: data.expires_at }),
+    proposedAction: data.proposed_action,
+    commitment: data.commitment,
+    createdAt: fact.occurred_at,
+    refunds: [],
+    periods: pins,
+    conflicts: [],
+    late: false
+  }
+  const counted = { ...stream.mandate, authorizationCount: order }
+  if (!reserved) {
+    return {
+      ...stream,
+      mandate: counted,
+      authorizations: withAuthorization(stream.authorizations, authorization)
+    }
+  }
+  const opened = openReservationOf(authorization)
+  return {
+    mandate: use(counted, pins, (counters) => reserve(counters, opened.amount)),
+    open: [...stream.open, opened],
+    authorizations: withAuthorization(stream.authorizations, authorization)
+  }
+}
+
+const close = (
+  stream: StreamState,
+  fact: FactOf<"authorization.committed" | "authorization.cancelled" | "authorization.expired">,
+  ending: Partial<AuthorizationState>
+): StreamState => {
+  const held = stream.open.find((entry): entry is OpenReservation => entry.id === fact.authorization_id)
+  if (held === undefined) throw new Error("an authorization that is not open was closed")
+  const update = fact.type === "authorization.committed" ? commitReserved : release
+  const authorization = stream.authorizations.get(fact.authorization_id)
+  return {
+    mandate: use(stream.mandate, held.periods, (counters) => update(counters, held.amount)),
+    open: stream.open.filter((entry) => entry !== held),
+    authorizations: withAuthorization(
+      stream.authorizations,
+      authorization && { ...authorization, ...ending, closedAt: fact.occurred_at }
+    )
+  }
+}
+
+const countLate = (
+  mandate: MandateState,
+  authorization: AuthorizationState,
+  instant: Instant
+): MandateState => {
+  const amount = BigInt(authorization.proposedAction.payment.amount)
+  const current = authorization.periods.filter((pin) => pin.endsAt > instant)
+  const used = use(mandate, current, (counters) => addLate(counters, amount))
+  return mandate.terms.kind === "SINGLE"
+    ? { ...used, lateAuthorizations: [...mandate.lateAuthorizations, authorization.id] }
+    : used
+}
+
+const conflicted = (stream: StreamState, fact: FactOf<"authorization.outcome_conflict">): StreamState => {
+  const authorization = stream.authorizations.get(fact.authorization_id)
+  if (authorization === undefined) throw new Error("a conflict was recorded on an unknown authorization")
+  const data: OutcomeConflictData = fact.data
+  return {
+    ...stream,
+    mandate: data.late
+      ? countLate(stream.mandate, authorization, instantOf(fact.occurred_at))
+      : stream.mandate,
+    authorizations: withAuthorization(stream.authorizations, {
+      ...authorization,
+      late: authorization.late || data.late,
+      conflicts: [...authorization.conflicts, outcomeDigest(data)]
+    })
+  }
+}
+
+const refunded = (stream: StreamState, fact: FactOf<"authorization.refund_reported">): StreamState => {
+  const authorization = stream.authorizations.get(fact.authorization_id)
+  if (authorization === undefined) throw new Error("a refund was recorded on an unknown authorization")
+  return {
+    ...stream,
+    authorizations: withAuthorization(stream.authorizations, {
+      ...authorization,
+      refunds: [...authorization.refunds, fact.data]
+    })
+  }
+}
+
+const evolveAuthorization = (stream: StreamState, fact: AuthorizationFact): StreamState => {
+  switch (fact.type) {
+    case "authorization.reserved":
+    case "authorization.denied":
+    case "authorization.indeterminate":
+      return decided(stream, fact)
+    case "authorization.committed": {
+      const { commitment_opening: _, ...commit } = fact.data
+      return close(stream, fact, { state: "COMMITTED", commit })
+    }
+    case "authorization.cancelled":
+      return close(stream, fact, { state: "CANCELLED", cancellation: fact.data })
+    case "authorization.expired":
+      return close(stream, fact, { state: "EXPIRED" })
+    case "authorization.outcome_conflict":
+      return conflicted(stream, fact)
+    case "authorization.refund_reported":
+      return refunded(stream, fact)
+  }
+}
+
+const transition = (mandate: MandateState, change: Partial<MandateState>): MandateState => ({
+  ...mandate,
+  ...change,
+  version: mandate.version + 1
+})
+
+const evolveMandate = (
+  mandate: MandateState,
+  fact: Exclude<JournalFact, AuthorizationFact | FactOf<"mandate.created">>
+): MandateState => {
+  const at = fact.occurred_at
+  switch (fact.type) {
+    case "mandate.approved": {
+      const started = instantOf(at) >= prepareTerms(mandate.terms).startsAt
+      return transition(mandate, { state: started ? "ACTIVE" : "SCHEDULED", approvedAt: at })
+    }
+    case "mandate.rejected":
+      return transition(mandate, { state: "REJECTED", endedAt: at })
+    case "mandate.activated":
+      return transition(mandate, { state: "ACTIVE" })
+    case "mandate.consumed":
+      return transition(mandate, { state: "CONSUMED", endedAt: at })
+    case "mandate.revoked":
+      return transition(mandate, { state: "REVOKED", endedAt: at, revocationReason: fact.data.reason })
+    case "mandate.expired":
+      return transition(mandate, { state: "EXPIRED", endedAt: at, endReason: fact.data.end_reason })
+  }
+}
+
+const apply = (stream: StreamState | undefined, fact: JournalFact): StreamState => {
+  if (fact.type === "mandate.created") {
+    if (stream !== undefined) throw new Error("a mandate was created twice")
+    return begin(fact)
+  }
+  if (stream === undefined) throw new Error("a stream began with something other than its creation")
+  return "authorization_id" in fact
+    ? evolveAuthorization(stream, fact)
+    : { ...stream, mandate: evolveMandate(stream.mandate, fact) }
+}
+
+/**
+ * Folds one fact into the state of its stream. Total over the streams that the deciders of this package make; a
+ * fact that cannot follow is a broken journal and throws.
+ */
+export const evolve = (stream: StreamState | undefined, fact: JournalFact): StreamState => {
+  const next = apply(stream, fact)
+  const mandate = prune(next.mandate, instantOf(fact.occurred_at))
+  return { ...next, mandate: { ...mandate, updatedAt: fact.occurred_at } }
+}

@@ -1,0 +1,85 @@
+import type { MemberFault } from "@svc/protocol/Problem"
+import { Data } from "effect"
+
+/*
+ * What a caller may be told instead of an answer. Each stands for the one problem code of its name
+ * (part 2), and none of them changed anything that was not said.
+ */
+
+/** One or more members are not as they must be. */
+export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
+  readonly errors: ReadonlyArray<MemberFault>
+}> {}
+
+/** No such resource in this organization. */
+export class NotFound extends Data.TaggedError("NotFound")<Record<never, never>> {}
+
+/** The cursor was not made for this list. */
+export class InvalidCursor extends Data.TaggedError("InvalidCursor")<Record<never, never>> {}
+
+/** The key stands for other input of the same operation (part 3). */
+export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<Record<never, never>> {}
+
+/** The resource is in a state in which the operation has no meaning. */
+export class StateConflict extends Data.TaggedError("StateConflict")<{
+  readonly currentState: string
+  readonly resourceId: string
+}> {}
+
+/** The authorization has another outcome, and terminal outcomes never change (part 5). */
+export class TerminalStateConflict extends Data.TaggedError("TerminalStateConflict")<{
+  readonly currentState: string
+  readonly resourceId: string
+}> {}
+
+/** Another authorization of the organization carried this commitment (part 5). */
+export class CommitmentReused extends Data.TaggedError("CommitmentReused")<Record<never, never>> {}
+
+/** The opening is not that of the authorization's commitment (part 5). */
+export class CommitmentMismatch extends Data.TaggedError("CommitmentMismatch")<Record<never, never>> {}
+
+/** A limit per mandate (part 4); `detail` names it. */
+export class MandateLimitReached extends Data.TaggedError("MandateLimitReached")<{
+  readonly detail: string
+}> {}
+
+/** The sum of refunds would be over the committed amount (part 5). */
+export class RefundExceedsCommitted extends Data.TaggedError("RefundExceedsCommitted")<
+  Record<never, never>
+> {}
+
+/** The `jti` made another approval session (part 6). */
+export class AssertionReplayed extends Data.TaggedError("AssertionReplayed")<Record<never, never>> {}
+
+/** The identity assertion does not meet the organization's settings (part 6). */
+export class IdentityAssertionInvalid extends Data.TaggedError("IdentityAssertionInvalid")<
+  Record<never, never>
+> {}
+
+/** A valid identity assertion for somebody else (part 6). */
+export class SubjectMismatch extends Data.TaggedError("SubjectMismatch")<Record<never, never>> {}
+
+/** The `return_url` is not an address of a registered origin (part 6). */
+export class ReturnUrlNotAllowed extends Data.TaggedError("ReturnUrlNotAllowed")<Record<never, never>> {}
+
+/** The subject may not create a passkey in this session (part 6). */
+export class EnrolmentNotAllowed extends Data.TaggedError("EnrolmentNotAllowed")<Record<never, never>> {}
+
+/** Spent, superseded, expired or unknown: one answer for all (part 6). */
+export class ApprovalSessionClosed extends Data.TaggedError("ApprovalSessionClosed")<Record<never, never>> {}
+
+/** The session belongs to the browser that began the ceremony (part 6). */
+export class ApprovalSessionBound extends Data.TaggedError("ApprovalSessionBound")<Record<never, never>> {}
+
+/** What the passkey signed does not verify for this approval; nothing was approved (part 6). */
+export class PasskeyVerificationFailed extends Data.TaggedError("PasskeyVerificationFailed")<
+  Record<never, never>
+> {}
+
+/** Unknown, revoked, expired, or of another environment: one answer (part 2). */
+export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<Record<never, never>> {}
+
+/** A live key of an organization without a billing account (part 9). */
+export class BillingAccountRequired extends Data.TaggedError("BillingAccountRequired")<
+  Record<never, never>
+> {}

@@ -1,0 +1,140 @@
+/**
+ * A time zone, fixed: its offsets from UTC over a stretch of time, written down when a mandate is created.
+ *
+ * Every local boundary is worked out from such a table with integer arithmetic alone, so that the same policy,
+ * window and table give the same periods on every host and in an offline re-run (parts 4 and 7).
+ */
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as Schema from "effect/Schema"
+import { type DayNumber, dateOfDayNumber, dayNumberOf, daysInMonth, type LocalDate } from "./LocalDate.ts"
+
+const SECONDS_PER_DAY = 86_400
+
+/** No clock on earth was ever a whole day off UTC; a table that says so is not one of ours. In seconds. */
+const MAX_OFFSET_SECONDS = SECONDS_PER_DAY - 1
+
+/** More changes than any zone has had, or will have by the year 9999 at two a year. */
+const MAX_TRANSITIONS = 20_000
+
+const WHOLE_SECOND = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})Z$/
+
+const OffsetSeconds = Schema.Int.check(
+  Schema.isBetween({ minimum: -MAX_OFFSET_SECONDS, maximum: MAX_OFFSET_SECONDS })
+)
+
+const Transition = Schema.Struct({
+  at: Schema.String.check(
+    Schema.makeFilter((at: string) => secondOfText(at) !== undefined || "a UTC timestamp of a whole second")
+  ),
+  offset_seconds: OffsetSeconds
+})
+
+/**
+ * The table as the journal carries it (`mandate.created`, `time_zones`): `offset_seconds` east of UTC at the
+ * table's start, and every later change with the offset that holds from `at` on. `at` is RFC 3339 in UTC,
+ * whole seconds, strictly ascending.
+ */
+export const TimeZoneTable = Schema.Struct({
+  name: Schema.String,
+  tzdb_version: Schema.String,
+  offset_seconds: OffsetSeconds,
+  transitions: Schema.Array(Transition).check(
+    Schema.isMaxLength(MAX_TRANSITIONS),
+    Schema.makeFilter((transitions) => isAscending(transitions) || "transitions in strictly ascending order")
+  )
+})
+export interface TimeZoneTable extends Schema.Schema.Type<typeof TimeZoneTable> {}
+
+/**
+ * A table prepared for look-ups. Segment `i` runs from `startsAt[i]` up to `startsAt[i + 1]` (the last without
+ * end, the first without beginning) and has the offset `offsets[i]`. All in whole seconds; `startsAt` from the
+ * epoch.
+ */
+export interface ZoneClock {
+  readonly name: string
+  readonly startsAt: ReadonlyArray<number>
+  readonly offsets: ReadonlyArray<number>
+  /** The latest local second that the clock has shown, or was about to show, by the end of each segment. */
+  readonly reach: ReadonlyArray<number>
+}
+
+/**
+ * Prepares a table for look-ups.
+ *
+ * The table must be one that the schema {@link TimeZoneTable} accepts: decode what comes from outside first.
+ * Throws a `RangeError` on a transition that is no timestamp.
+ */
+export const prepareZone = (table: TimeZoneTable): ZoneClock => {
+  const startsAt = [Number.NEGATIVE_INFINITY]
+  const offsets = [table.offset_seconds]
+  for (const { at, offset_seconds } of table.transitions) {
+    const second = secondOfText(at)
+    if (second === undefined) throw new RangeError("a transition of a time zone table is not a UTC timestamp")
+    startsAt.push(second)
+    offsets.push(offset_seconds)
+  }
+  let furthest = Number.NEGATIVE_INFINITY
+  const reach = offsets.map((offset, i) => {
+    furthest = Math.max(furthest, (startsAt[i + 1] ?? Number.POSITIVE_INFINITY) + offset)
+    return furthest
+  })
+  return { name: table.name, startsAt, offsets, reach }
+}
+
+/**
+ * The boundary of a local date (part 4, geometry): the first instant at which the local clock shows that date's
+ * midnight or anything later. A missing midnight gives the first instant after the gap, a repeated one the
+ * earlier, and a date that was skipped as a whole the first instant of the date after it.
+ */
+export const firstInstantOf = (zone: ZoneClock, localDate: LocalDate): Instant =>
+  firstInstantOfDay(zone, dayNumberOf(localDate))
+
+/** {@link firstInstantOf} for a date given as its day number. */
+export const firstInstantOfDay = (zone: ZoneClock, dayNumber: DayNumber): Instant => {
+  const midnight = dayNumber * SECONDS_PER_DAY
+  // `reach` never falls, so the first segment in which the clock gets past midnight is found by halving.
+  const segment = firstIndex(zone.reach, (reached) => reached > midnight)
+  const second = Math.max(zone.startsAt[segment]!, midnight - zone.offsets[segment]!)
+  return BigInt(second) * NANOS_PER_SECOND
+}
+
+/** The date that the local clock shows at an instant. */
+export const localDateOf = (zone: ZoneClock, instant: Instant): LocalDate => {
+  const second = epochSecondOf(instant)
+  const segment = firstIndex(zone.startsAt, (startsAt) => startsAt > second) - 1
+  return dateOfDayNumber(Math.floor((second + zone.offsets[segment]!) / SECONDS_PER_DAY))
+}
+
+/** The second, counted from the epoch, in which an instant lies: rounded down, before the epoch too. */
+export const epochSecondOf = (instant: Instant): number => {
+  const second = instant / NANOS_PER_SECOND
+  return Number(instant % NANOS_PER_SECOND < 0n ? second - 1n : second)
+}
+
+/** The first index whose value passes, the length if none does. Once one passes, all after it must. */
+const firstIndex = (values: ReadonlyArray<number>, passes: (value: number) => boolean): number => {
+  let low = 0
+  let high = values.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (passes(values[middle]!)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+const isAscending = (transitions: ReadonlyArray<{ readonly at: string }>): boolean =>
+  // Timestamps of one fixed form sort as text.
+  transitions.every(({ at }, i) => i === 0 || transitions[i - 1]!.at < at)
+
+/** Seconds since the epoch of a UTC timestamp without a fraction; undefined for any other text. */
+const secondOfText = (at: string): number | undefined => {
+  const match = WHOLE_SECOND.exec(at)
+  if (match === null) return undefined
+  const [year, month, day, hour, minute, second] = match.slice(1).map(Number) as SixNumbers
+  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  return dayNumberOf({ year, month, day }) * SECONDS_PER_DAY + hour * 3_600 + minute * 60 + second
+}
+
+type SixNumbers = [number, number, number, number, number, number]

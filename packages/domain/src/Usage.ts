@@ -1,0 +1,29 @@
+import type { PeriodUsage, Usage } from "@svc/protocol/Mandate"
+import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
+import { NO_USE, shownCounters } from "./Counters.ts"
+import type { Counters, MandateState, PinnedPeriod } from "./MandateState.ts"
+import { capsIn } from "./PeriodGeometry.ts"
+import { currentPeriods, prepareTerms } from "./PreparedTerms.ts"
+
+/** What was used of one period. */
+export const countersIn = (mandate: MandateState, pinned: PinnedPeriod): Counters =>
+  mandate.periods.find((entry) => entry.period === pinned.period && entry.startsAt === pinned.startsAt)
+    ?.counters ?? NO_USE
+
+const periodUsage = (mandate: MandateState, pinned: PinnedPeriod): PeriodUsage => {
+  const { startsAt, periods } = prepareTerms(mandate.terms)
+  const entry = periods[pinned.period]
+  return {
+    period: pinned.period,
+    starts_at: formatInstant(pinned.startsAt),
+    ends_at: formatInstant(pinned.endsAt),
+    ...(entry === undefined ? {} : capsIn(entry.rule, startsAt, pinned)),
+    ...shownCounters(countersIn(mandate, pinned))
+  }
+}
+
+/** The `usage` of a mandate at an instant: totals and current periods (part 4). */
+export const usageAt = (mandate: MandateState, instant: Instant): Usage => ({
+  ...shownCounters(mandate.totals),
+  periods: currentPeriods(mandate.terms, instant).map((pinned) => periodUsage(mandate, pinned))
+})

@@ -1,0 +1,29 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Context, Data, type Effect } from "effect"
+import type { IdentitySettings } from "../Organization.ts"
+
+/** The assertion does not meet what the organization configured. `cause` is for the log only. */
+export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertionRefused")<{
+  readonly cause?: unknown
+}> {}
+
+export interface VerifiedIdentity {
+  readonly issuer: string
+  readonly subject: string
+  readonly jti: string
+  readonly expiresAt: Instant
+  /** Whether the assertion carries `svc_enrol: true`. */
+  readonly enrolmentAllowed: boolean
+}
+
+/** Verifies identity assertions (part 6). */
+export class IdentityVerifier extends Context.Service<
+  IdentityVerifier,
+  {
+    readonly verify: (input: {
+      readonly assertion: string
+      readonly settings: IdentitySettings
+      readonly now: Instant
+    }) => Effect.Effect<VerifiedIdentity, IdentityAssertionRefused>
+  }
+>()("@svc/domain/ports/IdentityVerifier") {}

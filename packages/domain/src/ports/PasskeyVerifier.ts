@@ -1,0 +1,71 @@
+import { Context, Data, type Effect } from "effect"
+
+/** What the passkey answered does not verify. `cause` is for the log only. */
+export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{ readonly cause?: unknown }> {}
+
+/** The relying party as the deployment configures it; never derived from a request (part 6). */
+export interface RelyingParty {
+  readonly rpId: string
+  readonly origin: string
+}
+
+/** RegistrationResponseJSON of WebAuthn Level 3, as far as it is read. Bytes are base64url. */
+export interface RegistrationResponse {
+  readonly id: string
+  readonly rawId: string
+  readonly type: "public-key"
+  readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
+}
+
+/** AuthenticationResponseJSON of WebAuthn Level 3, as far as it is read. Bytes are base64url. */
+export interface AuthenticationResponse {
+  readonly id: string
+  readonly rawId: string
+  readonly type: "public-key"
+  readonly response: {
+    readonly clientDataJSON: string
+    readonly authenticatorData: string
+    readonly signature: string
+    readonly userHandle?: string
+  }
+}
+
+export interface VerifiedRegistration {
+  readonly credentialId: string
+  readonly publicKey: string
+  readonly algorithm: number
+  readonly counter: number
+  readonly backupEligible: boolean
+}
+
+export interface VerifiedAssertion {
+  /** The authenticator's signature counter. */
+  readonly counter: number
+}
+
+/** Verifies passkey responses (WebAuthn Level 3, sections 7.1 and 7.2, and the extra checks of part 6). */
+export class PasskeyVerifier extends Context.Service<
+  PasskeyVerifier,
+  {
+    readonly verifyRegistration: (input: {
+      readonly response: RegistrationResponse
+      /** base64url of the challenge bytes. */
+      readonly challenge: string
+      readonly relyingParty: RelyingParty
+    }) => Effect.Effect<VerifiedRegistration, PasskeyRefused>
+    readonly verifyAssertion: (input: {
+      readonly response: AuthenticationResponse
+      readonly challenge: string
+      readonly relyingParty: RelyingParty
+      /** The credential on record that the response must be of. */
+      readonly credential: {
+        readonly credentialId: string
+        readonly publicKey: string
+        readonly counter: number
+        readonly backupEligible: boolean
+      }
+      /** The subject's `user.id`, base64url: a user handle in the response must equal it. */
+      readonly userHandle: string
+    }) => Effect.Effect<VerifiedAssertion, PasskeyRefused>
+  }
+>()("@svc/domain/ports/PasskeyVerifier") {}

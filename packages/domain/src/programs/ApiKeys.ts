@@ -1,0 +1,69 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import { Effect, Redacted } from "effect"
+import type { Environment } from "../JournalFact.ts"
+import type { ApiKey, ApiKeyScope, Organization } from "../Organization.ts"
+import { instantOf } from "../PreparedTerms.ts"
+import { Deployment } from "../ports/Deployment.ts"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Organizations } from "../ports/Organizations.ts"
+import { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
+
+/** Random bytes of an API key (part 9). */
+export const API_KEY_BYTES = 32
+
+/** What every key of an environment begins with (interface, part 5). */
+export const apiKeyPrefix = (environment: Environment): string => `svc_${environment}_`
+
+/** The text of a key: prefix and base64url of 32 random bytes. */
+export const formatApiKey = (environment: Environment, random: Uint8Array): Redacted.Redacted<string> =>
+  Redacted.make(`${apiKeyPrefix(environment)}${encodeBase64Url(random)}`, { label: "api_key" })
+
+/** How a key is stored: base64url SHA-256 of its text. 256 random bits need no slow hash. */
+export const apiKeyHash = (key: Redacted.Redacted<string>): string =>
+  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(key))))
+
+/** A record for a new key. Scopes default to all (part 9). */
+export const apiKeyRecord = (key: {
+  readonly id: string
+  readonly organizationId: string
+  readonly key: Redacted.Redacted<string>
+  readonly createdAt: string
+  readonly scopes?: ReadonlyArray<ApiKeyScope>
+  readonly expiresAt?: string
+}): ApiKey => ({
+  id: key.id,
+  organizationId: key.organizationId,
+  hash: apiKeyHash(key.key),
+  scopes: key.scopes ?? ["read", "write", "webhooks"],
+  createdAt: key.createdAt,
+  ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt })
+})
+
+const isWellFormed = (environment: Environment, text: string): boolean => {
+  const prefix = apiKeyPrefix(environment)
+  return text.startsWith(prefix) && decodeBase64Url(text.slice(prefix.length))?.length === API_KEY_BYTES
+}
+
+/** Who holds this key. A key of another environment is refused before it is looked up (part 9). */
+export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
+  key: Redacted.Redacted<string>
+): Effect.fn.Return<
+  { readonly apiKey: ApiKey; readonly organization: Organization },
+  ApiKeyInvalid | BillingAccountRequired | StoreUnavailable,
+  Organizations | Deployment
+> {
+  const { environment } = yield* Deployment
+  if (!isWellFormed(environment, Redacted.value(key))) return yield* new ApiKeyInvalid()
+  const organizations = yield* Organizations
+  const found = yield* organizations.findApiKey(apiKeyHash(key))
+  if (found === undefined || found.organization.environment !== environment) return yield* new ApiKeyInvalid()
+  const { apiKey, organization, now } = found
+  if (apiKey.revokedAt !== undefined) return yield* new ApiKeyInvalid()
+  if (apiKey.expiresAt !== undefined && now >= instantOf(apiKey.expiresAt)) return yield* new ApiKeyInvalid()
+  if (environment === "live" && organization.billingAccountReference === undefined) {
+    return yield* new BillingAccountRequired()
+  }
+  return { apiKey, organization }
+})

@@ -1,0 +1,204 @@
+import {
+  type Authorization,
+  type AuthorizationStateName,
+  CancellationBody,
+  CommitBody,
+  CreateAuthorizationBody,
+  RefundBody
+} from "@svc/protocol/Authorization"
+import { decodeBody } from "@svc/protocol/DecodeBody"
+import type { JsonValue } from "@svc/protocol/Json"
+import type { ListPage } from "@svc/protocol/ListPage"
+import type { MemberFault } from "@svc/protocol/Problem"
+import { Effect, Result } from "effect"
+import { authorizationResourceOf } from "../AuthorizationResource.ts"
+import type { Command, Refusal } from "../Decide.ts"
+import { makeIdentifier } from "../Identifiers.ts"
+import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import {
+  type CommitmentReused,
+  type IdempotencyKeyReused,
+  type InvalidCursor,
+  NotFound
+} from "../Refusals.ts"
+import { numberCursor, pageOf } from "./Cursor.ts"
+import { readNamed } from "./Mandates.ts"
+import { type CurrentStream, readStream } from "./StreamProgram.ts"
+import { namedStream, type StreamWritten, type WriteRequest, type Written, writeStream } from "./Write.ts"
+
+type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
+
+const decodePropose = decodeBody(CreateAuthorizationBody)
+const decodeCommit = decodeBody(CommitBody)
+const decodeCancellationMembers = decodeBody(CancellationBody)
+const decodeRefund = decodeBody(RefundBody)
+
+/** An external credential that could have acted must be named when it was disabled (part 5). */
+const decodeCancellation = (body: JsonValue): Result.Result<CancellationBody, ReadonlyArray<MemberFault>> =>
+  Result.flatMap(decodeCancellationMembers(body), (cancellation) =>
+    cancellation.execution_disposition === "NO_LONGER_POSSIBLE" &&
+    cancellation.external_credential_reference === undefined
+      ? Result.fail([
+          {
+            pointer: "/external_credential_reference",
+            code: "required",
+            detail: "is required with execution_disposition NO_LONGER_POSSIBLE"
+          }
+        ])
+      : Result.succeed(cancellation)
+  )
+
+const shown = (current: CurrentStream, id: string): Effect.Effect<Authorization, NotFound> => {
+  const authorization = current.state.authorizations.get(id)
+  return authorization === undefined
+    ? Effect.fail(new NotFound())
+    : Effect.succeed(authorizationResourceOf(authorization, current.state.mandate, current.now))
+}
+
+const shownWritten = Effect.fnUntraced(function* ({
+  current,
+  resource,
+  replayed
+}: StreamWritten): Effect.fn.Return<Written<Authorization>, NotFound> {
+  return { resource: yield* shown(current, resource), replayed }
+})
+
+/** Proposes an action and gets a decision (part 5, POST /v1/mandates/{mandate_id}/authorizations). */
+export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* (
+  request: WriteRequest & { readonly mandateId: string }
+): Effect.fn.Return<Written<Authorization>, WriteFailure, MandateStore | Randomness> {
+  const written = yield* writeStream(request, {
+    operation: {
+      operation: "POST /v1/mandates/{mandate_id}/authorizations",
+      path: { mandate_id: request.mandateId }
+    },
+    stream: { mandate: request.mandateId },
+    decode: decodePropose,
+    command: (body, now) =>
+      Effect.map(makeIdentifier("aut_", now), (authorizationId) => ({
+        _tag: "Propose" as const,
+        authorizationId,
+        body,
+        reportGraceSeconds: request.organization.reportGraceSeconds
+      })),
+    resource: authorizationIdOf,
+    claims: (command) =>
+      command._tag === "Propose"
+        ? [
+            {
+              kind: "commitment",
+              name: command.body.commitment,
+              fingerprint: "",
+              resource: command.authorizationId
+            }
+          ]
+        : []
+  })
+  return yield* shownWritten(written)
+})
+
+const authorizationIdOf = (command: Command): string =>
+  "authorizationId" in command ? command.authorizationId : ""
+
+/** Reads an authorization (part 5, GET /v1/authorizations/{authorization_id}). */
+export const readAuthorization = Effect.fn("readAuthorization")(function* (query: {
+  readonly organization: string
+  readonly authorizationId: string
+}): Effect.fn.Return<Authorization, NotFound | StoreUnavailable, MandateStore | Randomness> {
+  const stream = namedStream({ authorization: query.authorizationId })
+  if (stream === undefined) return yield* new NotFound()
+  const current = yield* readStream({ organization: query.organization, stream })
+  return yield* shown(current, query.authorizationId)
+})
+
+/** Times a list is read again because something came due in between, before it answers 503. */
+const MAX_LIST_READS = 10
+
+/** Authorizations of a mandate, newest first (part 4, GET /v1/mandates/{mandate_id}/authorizations). */
+export const listAuthorizations = Effect.fn("listAuthorizations")(function* (query: {
+  readonly organization: string
+  readonly mandateId: string
+  readonly state?: AuthorizationStateName
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<
+  ListPage<Authorization>,
+  InvalidCursor | NotFound | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const store = yield* MandateStore
+  const { organization, mandateId, state, limit } = query
+  const scope = { list: "authorizations", mandate_id: mandateId, state: state ?? "" }
+  for (let reads = 0; reads < MAX_LIST_READS; reads++) {
+    yield* readNamed({ organization, mandateId })
+    const afterOrder = yield* numberCursor(scope, query.cursor)
+    const list = yield* store.listAuthorizations({
+      organization,
+      mandate: mandateId,
+      ...(state === undefined ? {} : { state }),
+      ...(afterOrder === undefined ? {} : { afterOrder }),
+      limit
+    })
+    if (list === undefined) return yield* new NotFound()
+    if (!list.due) {
+      return pageOf(
+        scope,
+        list.authorizations,
+        limit,
+        (authorization) => authorization.order,
+        (authorization) => authorizationResourceOf(authorization, list.mandate, list.now)
+      )
+    }
+  }
+  return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+})
+
+const writeAuthorization = Effect.fnUntraced(function* <Body>(
+  request: WriteRequest & { readonly authorizationId: string },
+  write: {
+    readonly operation: string
+    readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
+    readonly command: (body: Body) => Command
+  }
+): Effect.fn.Return<Written<Authorization>, WriteFailure, MandateStore | Randomness> {
+  const { authorizationId } = request
+  const written = yield* writeStream(request, {
+    operation: { operation: write.operation, path: { authorization_id: authorizationId } },
+    stream: { authorization: authorizationId },
+    decode: write.decode,
+    command: (body) => Effect.succeed(write.command(body)),
+    resource: () => authorizationId
+  })
+  return yield* shownWritten(written)
+})
+
+/** Reports that the executor accepted the action (part 5, PUT /v1/authorizations/{authorization_id}/commit). */
+export const commitAuthorization = Effect.fn("commitAuthorization")(
+  (request: WriteRequest & { readonly authorizationId: string }) =>
+    writeAuthorization(request, {
+      operation: "PUT /v1/authorizations/{authorization_id}/commit",
+      decode: decodeCommit,
+      command: (body) => ({ _tag: "Commit", authorizationId: request.authorizationId, body })
+    })
+)
+
+/** Reports that the action can no longer occur (part 5, PUT /v1/authorizations/{authorization_id}/cancellation). */
+export const cancelAuthorization = Effect.fn("cancelAuthorization")(
+  (request: WriteRequest & { readonly authorizationId: string }) =>
+    writeAuthorization(request, {
+      operation: "PUT /v1/authorizations/{authorization_id}/cancellation",
+      decode: decodeCancellation,
+      command: (body) => ({ _tag: "Cancel", authorizationId: request.authorizationId, body })
+    })
+)
+
+/** Reports a refund after a commit; nothing else changes (part 5, POST /v1/authorizations/{authorization_id}/refunds). */
+export const reportRefund = Effect.fn("reportRefund")(
+  (request: WriteRequest & { readonly authorizationId: string }) =>
+    writeAuthorization(request, {
+      operation: "POST /v1/authorizations/{authorization_id}/refunds",
+      decode: decodeRefund,
+      command: (body) => ({ _tag: "ReportRefund", authorizationId: request.authorizationId, body })
+    })
+)

@@ -1,0 +1,286 @@
+import { decodeBody } from "@svc/protocol/DecodeBody"
+import type { JsonValue } from "@svc/protocol/Json"
+import type { ListPage } from "@svc/protocol/ListPage"
+import {
+  CreateMandateBody,
+  type Mandate,
+  type MandateStateName,
+  type PeriodEntry,
+  RevokeMandateBody
+} from "@svc/protocol/Mandate"
+import { policyDigest } from "@svc/protocol/PolicyDigest"
+import { formatInstant, formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { nextDueOf } from "../ApplyDue.ts"
+import type { Refusal } from "../Decide.ts"
+import { makeIdentifier } from "../Identifiers.ts"
+import type { JournalFact, MandateTerms } from "../JournalFact.ts"
+import { type ProposedTerms, proposeTerms } from "../MandateRequest.ts"
+import { mandateResourceOf } from "../MandateResource.ts"
+import { periodsFrom, tableRange } from "../PeriodGeometry.ts"
+import { instantOf, prepareTerms } from "../PreparedTerms.ts"
+import { Deployment } from "../ports/Deployment.ts"
+import { DUE_STREAMS_PER_LIST, MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import { TimeZones } from "../ports/TimeZones.ts"
+import {
+  type CommitmentReused,
+  type IdempotencyKeyReused,
+  type InvalidCursor,
+  NotFound,
+  ValidationFailed
+} from "../Refusals.ts"
+import type { TimeZoneTable } from "../TimeZoneTable.ts"
+import { numberCursor, pageOf, textCursor } from "./Cursor.ts"
+import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "./StreamProgram.ts"
+import {
+  keyedOperation,
+  namedStream,
+  validBody,
+  type WriteRequest,
+  type Written,
+  writeStream
+} from "./Write.ts"
+
+const decodeCreate = decodeBody(CreateMandateBody)
+const decodeRevoke = decodeBody(RevokeMandateBody)
+
+const CREATE = { operation: "POST /v1/mandates", path: {} }
+
+/** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 7). */
+const fixTimeZones = Effect.fnUntraced(function* (
+  terms: ProposedTerms
+): Effect.fn.Return<ReadonlyArray<TimeZoneTable>, ValidationFailed, TimeZones> {
+  const zones = yield* TimeZones
+  const periods = terms.policy.periods ?? []
+  const window = { startsAt: instantOf(terms.window.starts_at), endsAt: instantOf(terms.window.ends_at) }
+  const tables: Array<TimeZoneTable> = []
+  for (const name of new Set(periods.map((period) => period.time_zone))) {
+    const range = tableRange(
+      periods.filter((period) => period.time_zone === name),
+      window
+    )
+    const table = yield* zones.table({ name, ...range }).pipe(
+      Effect.mapError(
+        () =>
+          new ValidationFailed({
+            errors: [
+              {
+                pointer: `/policy/periods/${periods.findIndex((period) => period.time_zone === name)}/time_zone`,
+                code: "invalid_value",
+                detail: "must be a name of the tz database in its exact case, such as Europe/Berlin"
+              }
+            ]
+          })
+      )
+    )
+    tables.push(table)
+  }
+  return tables
+})
+
+/** Creates a mandate in PENDING_APPROVAL (part 4, POST /v1/mandates). */
+export const createMandate = Effect.fn("createMandate")(function* (
+  request: WriteRequest
+): Effect.fn.Return<
+  Written<Mandate>,
+  ValidationFailed | IdempotencyKeyReused | NotFound | StoreUnavailable,
+  MandateStore | TimeZones | Randomness | Deployment
+> {
+  const store = yield* MandateStore
+  const zones = yield* TimeZones
+  const { environment } = yield* Deployment
+  const organization = request.organization.id
+  const key = keyedOperation(request, CREATE)
+  const attempt = Effect.gen(function* () {
+    const loaded = yield* store.load({ organization, idempotencyKey: key.name })
+    if (loaded.held !== undefined) {
+      yield* key.check(loaded.held)
+      const current = yield* readStream({ organization, stream: { mandate: loaded.held.resource } })
+      return { resource: mandateResourceOf(current.state.mandate, current.now), replayed: true }
+    }
+    const body = yield* validBody(decodeCreate(request.body))
+    const proposed = yield* validBody(proposeTerms(body, loaded.now, zones.isKnown))
+    const time_zones = yield* fixTimeZones(proposed)
+    const { now } = loaded
+    const mandate = yield* makeIdentifier("mnd_", now)
+    const terms: MandateTerms = {
+      organization_id: organization,
+      environment,
+      mandate_id: mandate,
+      ...proposed,
+      policy_digest: policyDigest(proposed.policy as unknown as JsonValue),
+      time_zones
+    }
+    const fact: JournalFact = { type: "mandate.created", occurred_at: formatNanos(now), data: terms }
+    const { events, head, state } = yield* sealFacts(undefined, undefined, [fact], now)
+    if (state === undefined || head === undefined)
+      return yield* Effect.die("a mandate was created without an event")
+    const due = nextDueOf(state)
+    const latest = now + DECISION_LIFETIME_SECONDS * NANOS_PER_SECOND
+    yield* store.append({
+      organization,
+      mandate,
+      expected: "absent",
+      decidedAt: now,
+      recordBefore: due !== undefined && due < latest ? due : latest,
+      events,
+      mandateState: state.mandate,
+      head,
+      nextDue: due,
+      authorizations: [],
+      sessions: [],
+      claims: [key.claim(mandate)]
+    })
+    return { resource: mandateResourceOf(state.mandate, now), replayed: false }
+  })
+  return yield* untilRecorded(JSON.stringify([organization, key.name]), attempt)
+})
+
+/** Reads a mandate (part 4, GET /v1/mandates/{mandate_id}). */
+export const readMandate = Effect.fn("readMandate")(function* (query: {
+  readonly organization: string
+  readonly mandateId: string
+}): Effect.fn.Return<Mandate, NotFound | StoreUnavailable, MandateStore | Randomness> {
+  const current = yield* readNamed(query)
+  return mandateResourceOf(current.state.mandate, current.now)
+})
+
+/** Loads the mandate that a path names, everything due recorded. */
+export const readNamed = (query: { readonly organization: string; readonly mandateId: string }) => {
+  const stream = namedStream({ mandate: query.mandateId })
+  return stream === undefined
+    ? Effect.fail(new NotFound())
+    : readStream({ organization: query.organization, stream })
+}
+
+/** Brings the streams of a list up to date, within bounds: progress is kept when there are too many (part 4). */
+const settleListed = Effect.fnUntraced(function* (
+  organization: string,
+  due: ReadonlyArray<string>
+): Effect.fn.Return<void, StoreUnavailable, MandateStore | Randomness> {
+  for (const mandate of due.slice(0, DUE_STREAMS_PER_LIST)) {
+    yield* readStream({ organization, stream: { mandate } }).pipe(
+      // A stream is never removed, so this is a fault of the store.
+      Effect.catchTag("NotFound", (cause) => Effect.fail(new StoreUnavailable({ cause })))
+    )
+  }
+  if (due.length > DUE_STREAMS_PER_LIST) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+})
+
+/** Times a list is read again because something came due in between, before it answers 503. */
+const MAX_LIST_READS = 10
+
+/** Lists mandates, newest first (part 4, GET /v1/mandates). */
+export const listMandates = Effect.fn("listMandates")(function* (query: {
+  readonly organization: string
+  readonly state?: MandateStateName
+  readonly subjectReference?: string
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<ListPage<Mandate>, InvalidCursor | StoreUnavailable, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const { organization, state, subjectReference } = query
+  const scope = { list: "mandates", state: state ?? "", subject_reference: subjectReference ?? "" }
+  const after = yield* textCursor(scope, query.cursor)
+  for (let reads = 0; reads < MAX_LIST_READS; reads++) {
+    const list = yield* store.listMandates({
+      organization,
+      ...(state === undefined ? {} : { state }),
+      ...(subjectReference === undefined ? {} : { subjectReference }),
+      ...(after === undefined ? {} : { after }),
+      limit: query.limit
+    })
+    if (list.due.length === 0) {
+      return pageOf(
+        scope,
+        list.mandates,
+        query.limit,
+        (mandate) => mandate.terms.mandate_id,
+        (mandate) => mandateResourceOf(mandate, list.now)
+      )
+    }
+    yield* settleListed(organization, list.due)
+  }
+  return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+})
+
+/** Revokes a mandate (part 4, PUT /v1/mandates/{mandate_id}/revocation). */
+export const revokeMandate = Effect.fn("revokeMandate")(function* (
+  request: WriteRequest & { readonly mandateId: string }
+): Effect.fn.Return<
+  Written<Mandate>,
+  IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const { mandateId } = request
+  const { current, replayed } = yield* writeStream(request, {
+    operation: {
+      operation: "PUT /v1/mandates/{mandate_id}/revocation",
+      path: { mandate_id: mandateId }
+    },
+    stream: { mandate: mandateId },
+    decode: decodeRevoke,
+    command: (body) => Effect.succeed({ _tag: "Revoke", reason: body.reason }),
+    resource: () => mandateId
+  })
+  return { resource: mandateResourceOf(current.state.mandate, current.now), replayed }
+})
+
+/** Periods of a mandate from an instant on (part 4, GET /v1/mandates/{mandate_id}/periods). */
+export const listPeriods = Effect.fn("listPeriods")(function* (query: {
+  readonly organization: string
+  readonly mandateId: string
+  readonly from?: Instant
+  readonly limit: number
+}): Effect.fn.Return<
+  { readonly data: ReadonlyArray<PeriodEntry> },
+  NotFound | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const { state, now } = yield* readNamed(query)
+  const { startsAt, endsAt, periods } = prepareTerms(state.mandate.terms)
+  return {
+    data: periods.flatMap(({ rule, zone }, period) =>
+      periodsFrom(rule, zone, { startsAt, endsAt }, query.from ?? now, query.limit).map((span) => {
+        const { startsAt, endsAt, ...caps } = span
+        return { period, starts_at: formatInstant(startsAt), ends_at: formatInstant(endsAt), ...caps }
+      })
+    )
+  }
+})
+
+/**
+ * The journal of a mandate, ascending (part 4, GET /v1/mandates/{mandate_id}/events). Entries are the canonical texts of
+ * the events, to be shown as they are.
+ */
+export const listEvents = Effect.fn("listEvents")(function* (query: {
+  readonly organization: string
+  readonly mandateId: string
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<
+  ListPage<string>,
+  InvalidCursor | NotFound | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const store = yield* MandateStore
+  const scope = { list: "events", mandate_id: query.mandateId }
+  const current = yield* readNamed(query)
+  const afterSeq = (yield* numberCursor(scope, query.cursor)) ?? 0
+  const texts = yield* store.journal({
+    organization: query.organization,
+    mandate: query.mandateId,
+    afterSeq,
+    uptoSeq: current.head.seq,
+    limit: query.limit + 1
+  })
+  const numbered = texts.map((text, index) => ({ text, seq: afterSeq + index + 1 }))
+  return pageOf(
+    scope,
+    numbered,
+    query.limit,
+    (entry) => entry.seq,
+    (entry) => entry.text
+  )
+})

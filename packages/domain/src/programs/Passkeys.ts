@@ -1,0 +1,70 @@
+import { isIdentifier } from "@svc/protocol/Identifier"
+import type { ListPage } from "@svc/protocol/ListPage"
+import type { Passkey } from "@svc/protocol/Passkey"
+import { formatNanos } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import type { PasskeyRecord } from "../ApprovalSessionState.ts"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { SubjectStore } from "../ports/SubjectStore.ts"
+import { type InvalidCursor, NotFound } from "../Refusals.ts"
+import { pageOf, textCursor } from "./Cursor.ts"
+import { untilRecorded } from "./StreamProgram.ts"
+
+const shown = (passkey: PasskeyRecord): Passkey => ({
+  id: passkey.id as Passkey["id"],
+  created_at: passkey.enrolledAt,
+  ...(passkey.lastUsedAt === undefined ? {} : { last_used_at: passkey.lastUsedAt }),
+  backup_eligible: passkey.backupEligible
+})
+
+/** Active passkeys of a subject, newest first (part 6, GET /v1/subjects/{subject_reference}/passkeys). */
+export const listPasskeys = Effect.fn("listPasskeys")(function* (query: {
+  readonly organization: string
+  readonly subjectReference: string
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<ListPage<Passkey>, InvalidCursor | StoreUnavailable, SubjectStore> {
+  const store = yield* SubjectStore
+  const scope = { list: "passkeys", subject_reference: query.subjectReference }
+  const after = yield* textCursor(scope, query.cursor)
+  const { subject } = yield* store.load(query)
+  const active = (subject?.passkeys ?? [])
+    .filter((passkey) => passkey.retiredAt === undefined && (after === undefined || passkey.id < after))
+    .toSorted((left, right) => (left.id < right.id ? 1 : -1))
+  return pageOf(scope, active.slice(0, query.limit + 1), query.limit, (passkey) => passkey.id, shown)
+})
+
+/**
+ * Retires a passkey: it approves nothing any more (part 6, DELETE /v1/subjects/{subject_reference}/passkeys/{id}).
+ * Retiring it again changes nothing.
+ */
+export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
+  readonly organization: string
+  readonly subjectReference: string
+  readonly passkeyId: string
+}): Effect.fn.Return<void, NotFound | StoreUnavailable, SubjectStore> {
+  const store = yield* SubjectStore
+  if (!isIdentifier("psk_", query.passkeyId)) return yield* new NotFound()
+  const attempt = Effect.gen(function* () {
+    const { now, subject } = yield* store.load(query)
+    const passkey = subject?.passkeys.find((entry) => entry.id === query.passkeyId)
+    if (subject === undefined || passkey === undefined) return yield* new NotFound()
+    if (passkey.retiredAt !== undefined) return
+    yield* store.replace({
+      organization: query.organization,
+      subjectReference: query.subjectReference,
+      expected: subject.revision,
+      next: {
+        ...subject,
+        revision: subject.revision + 1,
+        passkeys: subject.passkeys.map((entry) =>
+          entry === passkey ? { ...entry, retiredAt: formatNanos(now) } : entry
+        )
+      }
+    })
+  })
+  return yield* untilRecorded(
+    JSON.stringify([query.organization, "subject", query.subjectReference]),
+    attempt
+  )
+})

@@ -1,0 +1,12 @@
+import { assert, describe, it } from "@effect/vitest"
+import { byteVectors } from "../test/ByteVectors.ts"
+import { approvalChallenge } from "./ApprovalChallenge.ts"
+import { encodeBase64Url } from "./Base64Url.ts"
+
+describe("approvalChallenge", () => {
+  it.each(byteVectors.approval_challenge)("$challenge", ({ statement, challenge }) => {
+    const bytes = approvalChallenge(statement)
+    assert.strictEqual(bytes.length, 32)
+    assert.strictEqual(encodeBase64Url(bytes), challenge)
+  })
+})

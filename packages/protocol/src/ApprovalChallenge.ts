@@ -1,0 +1,10 @@
+import { canonicalBytes } from "./CanonicalJson.ts"
+import { domainHash } from "./DomainHash.ts"
+import type { JsonValue } from "./Json.ts"
+
+/**
+ * The 32 bytes that the passkey signs when it approves a statement:
+ * SHA-256("svc:mandate:approval:v1" || LF || JCS(statement)), part 6.
+ */
+export const approvalChallenge = (statement: JsonValue): Uint8Array =>
+  domainHash("svc:mandate:approval:v1", canonicalBytes(statement))

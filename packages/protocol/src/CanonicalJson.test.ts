@@ -1,0 +1,83 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { hasVectors, listVectors, readVectorJson, readVectorText } from "../test/PublicVectors.ts"
+import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
+import type { JsonValue } from "./Json.ts"
+
+const RFC_8785 = "vectors/rfc8785-jcs"
+
+const fromHexText = (text: string) =>
+  Uint8Array.from(text.trim().split(/\s+/u), (byte) => Number.parseInt(byte, 16))
+
+const doubleFromHex = (hex: string): number => {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigUint64(0, BigInt(`0x${hex}`))
+  return view.getFloat64(0)
+}
+
+describe.skipIf(!hasVectors(RFC_8785))("RFC 8785 vectors", () => {
+  for (const file of hasVectors(RFC_8785) ? listVectors(`${RFC_8785}/input`) : []) {
+    it(file, () => {
+      const value = readVectorJson<JsonValue>(`${RFC_8785}/input/${file}`)
+      assert.strictEqual(canonicalJson(value), readVectorText(`${RFC_8785}/output/${file}`).trimEnd())
+      const hex = readVectorText(`${RFC_8785}/outhex/${file.replace(".json", ".txt")}`)
+      assert.deepStrictEqual(canonicalBytes(value), fromHexText(hex))
+    })
+  }
+
+  it("es6numbers-10000.txt", () => {
+    const lines = readVectorText(`${RFC_8785}/es6numbers-10000.txt`).trim().split("\n")
+    assert.strictEqual(lines.length, 10_000)
+    for (const line of lines) {
+      const [hex, text] = line.split(",") as [string, string]
+      assert.strictEqual(canonicalJson(doubleFromHex(hex)), text)
+    }
+  })
+})
+
+describe("canonicalJson", () => {
+  it("sorts members by UTF-16 code units, not by code points", () => {
+    const lastByCodePoint = "\u{1f600}"
+    const text = canonicalJson({ "\ufb33": 1, [lastByCodePoint]: 2, b: 3, B: 4, "": 5 })
+    assert.strictEqual(text, `{"":5,"B":4,"b":3,"${lastByCodePoint}":2,"\ufb33":1}`)
+  })
+
+  it("writes minus zero as 0", () => assert.strictEqual(canonicalJson(-0), "0"))
+
+  it("keeps a member named __proto__", () => {
+    const value = JSON.parse('{"a":{"__proto__":{"x":1}},"__proto__":2}') as JsonValue
+    assert.strictEqual(canonicalJson(value), '{"__proto__":2,"a":{"__proto__":{"x":1}}}')
+  })
+
+  it("throws on what JSON cannot carry", () => {
+    const impossible: ReadonlyArray<unknown> = [
+      undefined,
+      { a: undefined },
+      [undefined],
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      1n,
+      "\ud800",
+      { "\udc00": 1 },
+      () => 1
+    ]
+    for (const value of impossible) assert.throws(() => canonicalJson(value as JsonValue), TypeError)
+  })
+
+  it("is read back as the same value, whatever the order of members", () => {
+    const tree = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }) as fc.Arbitrary<JsonValue>
+    const reversed = (value: JsonValue): JsonValue => {
+      if (typeof value !== "object" || value === null) return value
+      if (Array.isArray(value)) return value.map(reversed)
+      const entries = Object.entries(value).map(([name, member]) => [name, reversed(member)] as const)
+      return Object.fromEntries(entries.reverse())
+    }
+    fc.assert(
+      fc.property(tree, (value) => {
+        const text = canonicalJson(value)
+        assert.strictEqual(canonicalJson(reversed(value)), text)
+        assert.strictEqual(canonicalJson(JSON.parse(text) as JsonValue), text)
+      })
+    )
+  })
+})

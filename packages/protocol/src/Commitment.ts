@@ -1,0 +1,38 @@
+import * as Schema from "effect/Schema"
+import { BASE64URL_OF_32_BYTES, decodeBase64Url, encodeBase64Url } from "./Base64Url.ts"
+import { equalInConstantTime } from "./ConstantTime.ts"
+import { domainHash } from "./DomainHash.ts"
+
+/** Bytes of the random opening that a caller keeps until commit (part 5). */
+export const OPENING_BYTES = 32
+
+const commitmentBytes = (opening: Uint8Array): Uint8Array =>
+  domainHash("svc:authorization:commitment:v1", opening)
+
+/**
+ * The commitment to an opening: base64url(SHA-256("svc:authorization:commitment:v1" || LF || opening)),
+ * part 5. Throws a `RangeError` unless the opening has `OPENING_BYTES` bytes.
+ */
+export const commitmentOf = (opening: Uint8Array): string => {
+  if (opening.length !== OPENING_BYTES) {
+    throw new RangeError(`a commitment opening has ${OPENING_BYTES} bytes`)
+  }
+  return encodeBase64Url(commitmentBytes(opening))
+}
+
+/** Whether the opening is the one committed to; compares bytes in constant time and never throws. */
+export const openingMatches = (opening: Uint8Array, commitment: string): boolean => {
+  const expected = decodeBase64Url(commitment)
+  if (expected === undefined || opening.length !== OPENING_BYTES) return false
+  return equalInConstantTime(commitmentBytes(opening), expected)
+}
+
+const thirtyTwoBytes = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
+
+/** A commitment on the wire: 43 characters of canonical base64url. */
+export const Commitment = thirtyTwoBytes.pipe(Schema.brand("Commitment"))
+export type Commitment = typeof Commitment.Type
+
+/** A revealed opening on the wire: 43 characters of canonical base64url. Secret until commit. */
+export const CommitmentOpening = thirtyTwoBytes.pipe(Schema.brand("CommitmentOpening"))
+export type CommitmentOpening = typeof CommitmentOpening.Type

@@ -1,0 +1,69 @@
+import { Result, Schema, SchemaIssue } from "effect"
+import type { JsonValue } from "./Json.ts"
+import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
+
+/** A JSON pointer (RFC 6901) from its steps. */
+export const jsonPointer = (path: ReadonlyArray<PropertyKey>): string =>
+  path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
+
+interface FaultHook {
+  readonly code: string
+  readonly detail?: string
+}
+
+const LEAF: Readonly<Record<string, FaultHook>> = {
+  MissingKey: { code: "required", detail: "is required" },
+  UnexpectedKey: { code: "unknown_member", detail: "is not a member of this request" },
+  InvalidType: { code: "invalid_type" },
+  Filter: { code: "invalid_value" }
+}
+
+const faultOf = (issue: SchemaIssue.Issue, message: string): Omit<MemberFault, "pointer"> => {
+  const hook = LEAF[issue._tag] ?? { code: "invalid_value" }
+  return { code: hook.code, detail: hook.detail ?? message }
+}
+
+interface Leaf {
+  readonly path: ReadonlyArray<PropertyKey>
+  readonly issue: SchemaIssue.Issue
+}
+
+// A check is a leaf although it wraps an issue: what it found has no path of its own.
+const leavesOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<Leaf> => {
+  switch (issue._tag) {
+    case "Pointer":
+      return leavesOf(issue.issue, [...path, ...issue.path])
+    case "Encoding":
+      return leavesOf(issue.issue, path)
+    case "Composite":
+      return issue.issues.flatMap((child) => leavesOf(child, path))
+    default:
+      return [{ path, issue }]
+  }
+}
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/**
+ * Checks a JSON value against the schema of a request body: unknown members are refused, and there is one
+ * fault per member, at most 100 (part 1). The value itself is returned, not a copy: request schemas
+ * transform nothing, and a copy would lose a member named `__proto__`.
+ */
+export const decodeBody = <A>(schema: Schema.Decoder<A>) => {
+  const decode = Schema.decodeUnknownResult(schema)
+  return (value: JsonValue): Result.Result<A, ReadonlyArray<MemberFault>> => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      return Result.fail([{ pointer: "", code: "invalid_type", detail: "the body must be a JSON object" }])
+    }
+    const decoded = decode(value, { errors: "all", onExcessProperty: "error" })
+    if (Result.isSuccess(decoded)) return Result.succeed(value as A)
+    return Result.fail(
+      leavesOf(decoded.failure.issue, [])
+        .slice(0, MAX_PROBLEM_ERRORS)
+        .map(({ path, issue }) => ({
+          pointer: jsonPointer(path),
+          ...faultOf(issue, format(issue).issues[0]?.message ?? "is not valid")
+        }))
+    )
+  }
+}

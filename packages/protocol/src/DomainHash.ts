@@ -1,0 +1,19 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+
+/** Hashes that this service publishes, each under a line of its own so that none can pass for another. */
+export type DomainLine =
+  | "svc:authorization:commitment:v1"
+  | "svc:mandate:policy:v1"
+  | "svc:mandate:approval:v1"
+  | "svc:journal:event:v1"
+
+const LINE_FEED = 0x0a
+
+/** SHA-256(line || LF || content), 32 bytes. */
+export const domainHash = (line: DomainLine, content: Uint8Array): Uint8Array =>
+  sha256
+    .create()
+    .update(new TextEncoder().encode(line))
+    .update(Uint8Array.of(LINE_FEED))
+    .update(content)
+    .digest()

@@ -1,0 +1,31 @@
+import { encodeBase64Url } from "./Base64Url.ts"
+import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
+import { domainHash } from "./DomainHash.ts"
+import type { JsonObject } from "./Json.ts"
+import { illFormedStrings } from "./StrictJson.ts"
+
+/**
+ * The hash of a journal event that has no `hash` member yet:
+ * base64url(SHA-256("svc:journal:event:v1" || LF || JCS(event without hash))), part 7.
+ */
+export const eventHash = (eventWithoutHash: JsonObject): string => {
+  if (Object.hasOwn(eventWithoutHash, "hash")) throw new TypeError("the event is hashed already")
+  return encodeBase64Url(domainHash("svc:journal:event:v1", canonicalBytes(eventWithoutHash)))
+}
+
+/** The hash of an event, and the canonical text of the event with it: what the journal keeps for good. */
+export const sealEventText = (
+  eventWithoutHash: JsonObject
+): { readonly hash: string; readonly text: string } => {
+  const hash = eventHash(eventWithoutHash)
+  return { hash, text: canonicalJson({ ...eventWithoutHash, hash }) }
+}
+
+/**
+ * Whether the event's own `hash` is right for the rest of it. Takes any parsed event of bounded depth;
+ * strings that no event of this service can hold are an answer of false, not an exception.
+ */
+export const verifyEventHash = (event: JsonObject): boolean => {
+  const { hash, ...rest } = event
+  return typeof hash === "string" && illFormedStrings(rest).length === 0 && eventHash(rest) === hash
+}

@@ -1,0 +1,95 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as fc from "fast-check"
+import * as Identifier from "./Identifier.ts"
+import { formatIdentifier, type IdentifierPrefix, isIdentifier } from "./Identifier.ts"
+
+const SCHEMAS = {
+  org_: Identifier.OrganizationId,
+  mnd_: Identifier.MandateId,
+  aut_: Identifier.AuthorizationId,
+  aps_: Identifier.ApprovalSessionId,
+  evt_: Identifier.EventId,
+  whe_: Identifier.WebhookEndpointId,
+  dlv_: Identifier.DeliveryId,
+  key_: Identifier.ApiKeyId,
+  psk_: Identifier.PasskeyId
+} as const
+const prefixes = Object.keys(SCHEMAS) as ReadonlyArray<IdentifierPrefix>
+
+const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
+const random = fc.uint8Array({ minLength: 10, maxLength: 10 })
+
+describe("formatIdentifier", () => {
+  it("lays out time and randomness as ULID does", () => {
+    const zero = new Uint8Array(10)
+    const ones = new Uint8Array(10).fill(0xff)
+    assert.strictEqual(formatIdentifier("mnd_", 0, zero), `mnd_${"0".repeat(26)}`)
+    assert.strictEqual(formatIdentifier("mnd_", 2 ** 48 - 1, ones), `mnd_7${"z".repeat(25)}`)
+    // The time parts of two well-known examples of ULIDs.
+    assert.strictEqual(formatIdentifier("evt_", 1_469_922_850_259, zero), `evt_01arz3ndek${"0".repeat(16)}`)
+    assert.strictEqual(formatIdentifier("evt_", 1_469_918_176_385, zero), `evt_01aryz6s41${"0".repeat(16)}`)
+  })
+
+  it("is of the form it names, for its prefix only", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...prefixes), time, random, (prefix, milliseconds, bytes) => {
+        const text = formatIdentifier(prefix, milliseconds, bytes)
+        assert.strictEqual(text.length, 30)
+        for (const other of prefixes) {
+          assert.strictEqual(isIdentifier(other, text), other === prefix)
+          assert.strictEqual(Schema.is(SCHEMAS[other])(text), other === prefix)
+        }
+      })
+    )
+  })
+
+  it("sorts by time, and within a millisecond by the random bytes", () => {
+    fc.assert(
+      fc.property(time, random, time, random, (time1, random1, time2, random2) => {
+        const left = formatIdentifier("evt_", time1, random1)
+        const right = formatIdentifier("evt_", time2, random2)
+        const order = time1 - time2 || Buffer.compare(random1, random2)
+        assert.strictEqual(Math.sign(order), left < right ? -1 : left > right ? 1 : 0)
+      })
+    )
+  })
+
+  it("refuses a time or randomness that does not fit", () => {
+    const bytes = new Uint8Array(10)
+    for (const milliseconds of [-1, 0.5, 2 ** 48, Number.NaN]) {
+      assert.throws(() => formatIdentifier("mnd_", milliseconds, bytes), RangeError)
+    }
+    for (const length of [0, 9, 11]) {
+      assert.throws(() => formatIdentifier("mnd_", 0, new Uint8Array(length)), RangeError)
+    }
+  })
+})
+
+describe("isIdentifier", () => {
+  it.each([
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxx",
+    "aps_00000000000000000000000000",
+    "aps_zzzzzzzzzzzzzzzzzzzzzzzzzz"
+  ])("accepts %s", (text) => assert.isTrue(isIdentifier("aps_", text)))
+
+  it.each([
+    "mnd_01jdxxxxxxxxxxxxxxxxxxxxxx",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxx",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxxx",
+    "aps_01JDXXXXXXXXXXXXXXXXXXXXXX",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxi",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxl",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxo",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxu",
+    "aps_01jdxxxxxxxxxxxxxxxxxxxxxx\n",
+    " aps_01jdxxxxxxxxxxxxxxxxxxxxxx",
+    "aps_aps_01jdxxxxxxxxxxxxxxxxxx",
+    "APS_01jdxxxxxxxxxxxxxxxxxxxxxx",
+    "aps_",
+    ""
+  ])("refuses %j", (text) => {
+    assert.isFalse(isIdentifier("aps_", text))
+    assert.isFalse(Schema.is(Identifier.ApprovalSessionId)(text))
+  })
+})

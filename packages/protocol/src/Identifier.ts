@@ -1,0 +1,80 @@
+import * as Schema from "effect/Schema"
+
+/** What an identifier names, said by its first four characters (part 1). */
+export type IdentifierPrefix = "org_" | "mnd_" | "aut_" | "aps_" | "evt_" | "whe_" | "dlv_" | "key_" | "psk_"
+
+/** Crockford base32 in lower case: without i, l, o and u. */
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+const BITS_PER_CHARACTER = 5
+const TIME_CHARACTERS = 10
+const RANDOM_CHARACTERS = 16
+const TIME_LIMIT_MILLISECONDS = 2 ** 48
+
+/** Bytes of randomness in an identifier: 80 bits. */
+export const IDENTIFIER_RANDOM_BYTES = 10
+
+const writeBase32 = (value: bigint, characters: number): string => {
+  let text = ""
+  for (let index = characters - 1; index >= 0; index--) {
+    text += ALPHABET[Number((value >> BigInt(index * BITS_PER_CHARACTER)) & 31n)]
+  }
+  return text
+}
+
+/**
+ * A time-ordered identifier: the prefix, then 48 bits of Unix milliseconds and 80 random bits as 26
+ * characters of lower-case Crockford base32. Throws a `RangeError` for a time outside of 48 bits or other
+ * than `IDENTIFIER_RANDOM_BYTES` bytes.
+ */
+export const formatIdentifier = (
+  prefix: IdentifierPrefix,
+  milliseconds: number,
+  random: Uint8Array
+): string => {
+  if (!Number.isInteger(milliseconds) || milliseconds < 0 || milliseconds >= TIME_LIMIT_MILLISECONDS) {
+    throw new RangeError("the time of an identifier is a whole number of milliseconds in 48 bits")
+  }
+  if (random.length !== IDENTIFIER_RANDOM_BYTES) {
+    throw new RangeError(`an identifier takes ${IDENTIFIER_RANDOM_BYTES} random bytes`)
+  }
+  const randomBits = random.reduce((bits, byte) => (bits << 8n) | BigInt(byte), 0n)
+  return (
+    prefix + writeBase32(BigInt(milliseconds), TIME_CHARACTERS) + writeBase32(randomBits, RANDOM_CHARACTERS)
+  )
+}
+
+const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/u
+
+/** Whether the text is an identifier of that prefix, in form. */
+export const isIdentifier = (prefix: IdentifierPrefix, text: string): boolean =>
+  text.startsWith(prefix) && BODY.test(text.slice(prefix.length))
+
+const identifier = (prefix: IdentifierPrefix) =>
+  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}[0-9a-hjkmnp-tv-z]{26}$`, "u")))
+
+export const OrganizationId = identifier("org_").pipe(Schema.brand("OrganizationId"))
+export type OrganizationId = typeof OrganizationId.Type
+
+export const MandateId = identifier("mnd_").pipe(Schema.brand("MandateId"))
+export type MandateId = typeof MandateId.Type
+
+export const AuthorizationId = identifier("aut_").pipe(Schema.brand("AuthorizationId"))
+export type AuthorizationId = typeof AuthorizationId.Type
+
+export const ApprovalSessionId = identifier("aps_").pipe(Schema.brand("ApprovalSessionId"))
+export type ApprovalSessionId = typeof ApprovalSessionId.Type
+
+export const EventId = identifier("evt_").pipe(Schema.brand("EventId"))
+export type EventId = typeof EventId.Type
+
+export const WebhookEndpointId = identifier("whe_").pipe(Schema.brand("WebhookEndpointId"))
+export type WebhookEndpointId = typeof WebhookEndpointId.Type
+
+export const DeliveryId = identifier("dlv_").pipe(Schema.brand("DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
+
+export const ApiKeyId = identifier("key_").pipe(Schema.brand("ApiKeyId"))
+export type ApiKeyId = typeof ApiKeyId.Type
+
+export const PasskeyId = identifier("psk_").pipe(Schema.brand("PasskeyId"))
+export type PasskeyId = typeof PasskeyId.Type

@@ -1,0 +1,69 @@
+import { assert, describe, it } from "@effect/vitest"
+import { p256 } from "@noble/curves/nist.js"
+import * as Schema from "effect/Schema"
+import { byteVectors } from "../test/ByteVectors.ts"
+import { JsonWebKeyEs256, jwkThumbprint, KeySet, publicKeyToJwk } from "./KeySet.ts"
+
+const keySet = byteVectors.evidence.key_set
+const key = keySet.keys[0]!
+const decode = Schema.decodeUnknownSync(KeySet, { onExcessProperty: "error" })
+
+describe("jwkThumbprint", () => {
+  it("is the kid of the vector's key", () => assert.strictEqual(jwkThumbprint(key), key.kid))
+})
+
+describe("publicKeyToJwk", () => {
+  it("gives exactly the seven members, in their published order", () => {
+    const point = Buffer.concat([
+      Buffer.of(4),
+      Buffer.from(key.x, "base64url"),
+      Buffer.from(key.y, "base64url")
+    ])
+    const jwk = publicKeyToJwk(new Uint8Array(point))
+    assert.deepStrictEqual(jwk, key)
+    assert.deepStrictEqual(Object.keys(jwk), ["kty", "crv", "use", "alg", "kid", "x", "y"])
+  })
+
+  it.each([
+    ["x", 379, 1],
+    ["y", 43, 33]
+  ] as const)("keeps a leading zero byte of %s", (name, scalar, position) => {
+    const secretKey = new Uint8Array(32)
+    new DataView(secretKey.buffer).setUint16(30, scalar)
+    const point = p256.getPublicKey(secretKey, false)
+    assert.strictEqual(point[position], 0)
+    assert.deepStrictEqual(
+      Buffer.from(publicKeyToJwk(point)[name], "base64url"),
+      Buffer.from(point.subarray(position, position + 32))
+    )
+  })
+
+  it("refuses what is not an uncompressed point", () => {
+    for (const bytes of [new Uint8Array(65), p256.getPublicKey(new Uint8Array(32).fill(1), true)]) {
+      assert.throws(() => publicKeyToJwk(bytes), RangeError)
+    }
+  })
+})
+
+describe("KeySet", () => {
+  it("decodes the vector's set", () => assert.deepStrictEqual(decode(keySet), keySet))
+
+  it("has no room for a private or any other member", () => {
+    for (const extra of [{ d: key.x }, { key_ops: ["verify"] }, { x5c: [] }]) {
+      assert.throws(() => decode({ keys: [{ ...key, ...extra }] }))
+    }
+  })
+
+  it("takes no other kind of key", () => {
+    const changes = [
+      { kty: "RSA" },
+      { crv: "secp256k1" },
+      { use: "enc" },
+      { alg: "ES256K" },
+      { kid: 1 },
+      { x: `${key.x}=` },
+      { y: key.y.slice(1) }
+    ]
+    for (const change of changes) assert.isFalse(Schema.is(JsonWebKeyEs256)({ ...key, ...change }))
+  })
+})

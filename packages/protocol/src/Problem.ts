@@ -1,0 +1,298 @@
+import { Schema } from "effect"
+
+/** Media type of every error answer (RFC 9457). */
+export const PROBLEM_MEDIA_TYPE = "application/problem+json"
+/** Most entries of `errors` in one problem. */
+export const MAX_PROBLEM_ERRORS = 100
+
+interface ProblemKind {
+  readonly status: number
+  readonly title: string
+  /** Whether the same request may succeed later without a change. */
+  readonly retryable: boolean
+  /** Why the answer is given, in a sentence. */
+  readonly cause: string
+  /** What the caller does about it, in a sentence. */
+  readonly remedy: string
+}
+
+const kind = (
+  status: number,
+  title: string,
+  cause: string,
+  remedy: string,
+  retryable = false
+): ProblemKind => ({ status, title, retryable, cause, remedy })
+
+/** Every problem code of the interface (part 2), with the text of its page. */
+export const PROBLEMS = {
+  malformed_json: kind(
+    400,
+    "The body is not acceptable JSON",
+    "The body is not JSON in UTF-8, repeats a member name, nests deeper than 32 levels, or holds a number that cannot be kept exactly.",
+    "Send one JSON value in UTF-8 without a byte order mark, each member name once, integers of at most 2^53-1."
+  ),
+  malformed_request: kind(
+    400,
+    "The request is malformed",
+    "The request line, a header or the query is not in the form the route takes.",
+    "Send each header once, percent-encode the path correctly, and use only the query parameters that the route documents."
+  ),
+  idempotency_key_required: kind(
+    400,
+    "An Idempotency-Key is required",
+    "This write needs an Idempotency-Key header and none was sent.",
+    "Send a key of your own for each logical operation, and the same key when you repeat the operation."
+  ),
+  idempotency_key_invalid: kind(
+    400,
+    "The Idempotency-Key is not valid",
+    "The key is empty, longer than 255 characters, or has characters other than visible ASCII.",
+    "Send 1 to 255 visible ASCII characters, for example a UUID."
+  ),
+  invalid_cursor: kind(
+    400,
+    "The cursor is not valid",
+    "The cursor was not issued for this list and these filters.",
+    "Start again without a cursor and go on with the next_cursor of each answer."
+  ),
+  authentication_required: kind(
+    401,
+    "An API key is required",
+    "The request carries no bearer API key.",
+    "Send Authorization: Bearer <API key>."
+  ),
+  api_key_invalid: kind(
+    401,
+    "The API key is not valid",
+    "The key is unknown, revoked, expired, or belongs to another environment.",
+    "Check which key and which base address you use; make a new key if it was revoked."
+  ),
+  scope_insufficient: kind(
+    403,
+    "The API key lacks a scope",
+    "The key is valid, and its scopes do not cover this operation.",
+    "Use a key that has the scope named in detail."
+  ),
+  billing_account_required: kind(
+    403,
+    "A billing account is required",
+    "Live keys work only while a billing account is linked to the organization.",
+    "Have a billing account linked, or use the test environment."
+  ),
+  origin_not_allowed: kind(
+    403,
+    "The origin is not allowed",
+    "The request was not sent by the approval page itself.",
+    "Open the approval page from its own address and act there."
+  ),
+  not_found: kind(
+    404,
+    "Not found",
+    "There is no such route, or no such resource in this organization.",
+    "Check the path and the identifier, and which organization's key you use."
+  ),
+  method_not_allowed: kind(
+    405,
+    "The method is not allowed",
+    "The path exists and does not take this method.",
+    "Use one of the methods named in the Allow header."
+  ),
+  not_acceptable: kind(
+    406,
+    "No acceptable representation",
+    "The Accept header excludes every type that the route answers with.",
+    "Accept application/json, or the type that the route documents."
+  ),
+  request_timeout: kind(
+    408,
+    "The request took too long",
+    "The whole request did not arrive within 30 seconds.",
+    "Send the request again, under the same Idempotency-Key if it is a write.",
+    true
+  ),
+  idempotency_key_reused: kind(
+    409,
+    "The Idempotency-Key was used with different input",
+    "The key already stands for another request of this operation.",
+    "Use a new key for a new operation; repeat the first request unchanged to replay it."
+  ),
+  terminal_state_conflict: kind(
+    409,
+    "The authorization has another outcome",
+    "The authorization already ended otherwise, and terminal outcomes never change.",
+    "Treat it as an incident: read the authorization and reconcile it with your provider."
+  ),
+  state_conflict: kind(
+    409,
+    "The state does not allow this",
+    "The resource is in a state in which the operation has no meaning.",
+    "Read the resource and decide from its current state."
+  ),
+  commitment_reused: kind(
+    409,
+    "The commitment was used before",
+    "A commitment belongs to the first authorization that carried it.",
+    "Draw a fresh 32-byte opening for each proposal."
+  ),
+  assertion_replayed: kind(
+    409,
+    "The identity assertion was used before",
+    "The jti of an identity assertion is good for one approval session.",
+    "Authenticate the user and issue a fresh assertion."
+  ),
+  mandate_limit_reached: kind(
+    409,
+    "A limit of the mandate is reached",
+    "The mandate holds as many open reservations, authorizations, reports or journal bytes as it may.",
+    "Close open authorizations, or create another mandate."
+  ),
+  webhook_endpoint_limit_reached: kind(
+    409,
+    "Too many webhook endpoints",
+    "An organization has at most five endpoints that are not deleted.",
+    "Delete an endpoint that is no longer needed."
+  ),
+  approval_session_bound: kind(
+    409,
+    "The approval is open in another browser",
+    "The approval session belongs to the browser that began it.",
+    "Go on in that browser, or ask the sender for a new link."
+  ),
+  approval_session_closed: kind(
+    410,
+    "The approval link is closed",
+    "The link was used, replaced, has expired, or never existed.",
+    "Go back to where you came from and ask for a new link."
+  ),
+  payload_too_large: kind(
+    413,
+    "The body is too large",
+    "A request body may have at most 64 KiB.",
+    "Send less; nothing in the interface needs more."
+  ),
+  unsupported_media_type: kind(
+    415,
+    "The media type is not supported",
+    "A body must be application/json, uncompressed.",
+    "Send Content-Type: application/json and no Content-Encoding."
+  ),
+  expectation_failed: kind(
+    417,
+    "The expectation cannot be met",
+    "The Expect header names something other than 100-continue.",
+    "Leave the Expect header out."
+  ),
+  validation_failed: kind(
+    422,
+    "The request is not valid",
+    "One or more members are missing, unknown, of the wrong type or outside their bounds.",
+    "Correct each member named in errors; its pointer says where it is."
+  ),
+  enrolment_not_allowed: kind(
+    422,
+    "A new passkey is not allowed here",
+    "The subject may not create a passkey in this session.",
+    "Use the subject's passkey, or issue an identity assertion with svc_enrol: true if your organization lets you."
+  ),
+  commitment_mismatch: kind(
+    422,
+    "The opening does not fit the commitment",
+    "The SHA-256 of the domain line and the opening is not the commitment of this authorization.",
+    "Send the 32-byte opening that you drew for this authorization."
+  ),
+  identity_assertion_invalid: kind(
+    422,
+    "The identity assertion is not valid",
+    "Its signature, issuer, audience, times or identifier do not meet what the organization configured.",
+    "Issue a fresh assertion signed with a registered key, with iss, sub, aud, exp, iat and jti."
+  ),
+  subject_mismatch: kind(
+    422,
+    "The assertion is for another subject",
+    "The subject of the identity assertion is not the mandate's subject_reference.",
+    "Authenticate the user for whom the mandate was created."
+  ),
+  return_url_not_allowed: kind(
+    422,
+    "The return_url is not allowed",
+    "The return_url is not an HTTPS address of a registered origin.",
+    "Use an address of a registered origin: scheme, host and port must match exactly."
+  ),
+  webhook_target_not_allowed: kind(
+    422,
+    "The webhook target is not allowed",
+    "The target is not an HTTPS address that resolves to public addresses only.",
+    "Use a public HTTPS address by name, on port 443 or 1024 to 65535."
+  ),
+  passkey_verification_failed: kind(
+    422,
+    "The passkey could not be verified",
+    "What the passkey signed could not be verified for this approval; nothing was approved.",
+    "Begin the ceremony again and use the passkey of this account."
+  ),
+  refund_exceeds_committed: kind(
+    422,
+    "The refunds exceed the committed amount",
+    "The sum of the reported refunds would be over what was committed.",
+    "Check the refunds already reported on the authorization."
+  ),
+  rate_limited: kind(
+    429,
+    "Too many requests",
+    "The API key sent more requests than its rate allows.",
+    "Wait as long as Retry-After says.",
+    true
+  ),
+  headers_too_large: kind(
+    431,
+    "The headers are too large",
+    "The header section may have at most 16 KiB.",
+    "Send fewer or shorter headers."
+  ),
+  internal_error: kind(
+    500,
+    "An internal error occurred",
+    "Something unexpected failed; it was logged under the request id.",
+    "Repeat the request, under the same Idempotency-Key if it is a write, and report the request id if it goes on.",
+    true
+  ),
+  store_unavailable: kind(
+    503,
+    "The store is unavailable",
+    "What is recorded could not be read or written, so nothing is answered from guesses.",
+    "Repeat the request after Retry-After, under the same Idempotency-Key if it is a write.",
+    true
+  )
+} as const satisfies Record<string, ProblemKind>
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+export const PROBLEM_CODES = Object.keys(PROBLEMS) as ReadonlyArray<ProblemCode>
+
+/** One fault of a member: where it is (RFC 6901), what kind of fault, and what to do. */
+export const MemberFault = Schema.Struct({
+  pointer: Schema.String,
+  code: Schema.String,
+  detail: Schema.String
+})
+export type MemberFault = typeof MemberFault.Type
+
+/** The body of an error answer (RFC 9457 with the members of part 2). */
+export const Problem = Schema.Struct({
+  type: Schema.String,
+  title: Schema.String,
+  status: Schema.Number,
+  detail: Schema.String,
+  instance: Schema.optionalKey(Schema.String),
+  code: Schema.Literals(PROBLEM_CODES as ReadonlyArray<ProblemCode>),
+  request_id: Schema.String,
+  retryable: Schema.Boolean,
+  errors: Schema.optionalKey(Schema.Array(MemberFault)),
+  current_state: Schema.optionalKey(Schema.String),
+  resource_id: Schema.optionalKey(Schema.String)
+})
+export type Problem = typeof Problem.Type
+
+/** The path of a problem's page: the code with hyphens. */
+export const problemPath = (code: ProblemCode): string => `/problems/${code.replaceAll("_", "-")}`

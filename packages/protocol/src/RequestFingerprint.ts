@@ -1,0 +1,25 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { encodeBase64Url } from "./Base64Url.ts"
+import { canonicalBytes } from "./CanonicalJson.ts"
+import type { JsonValue } from "./Json.ts"
+
+/**
+ * What makes two requests under one idempotency key the same input (part 3): base64url of SHA-256 over
+ * JCS of operation (method and route template), path parameters, and the body as received.
+ *
+ * The body must have no ill-formed strings: such a body has no fingerprint, and this throws.
+ */
+export const requestFingerprint = (request: {
+  readonly operation: string
+  readonly path: Readonly<Record<string, string>>
+  readonly body: JsonValue
+}): string =>
+  encodeBase64Url(
+    sha256(
+      canonicalBytes({
+        operation: request.operation,
+        path_parameters: request.path,
+        body: request.body
+      })
+    )
+  )

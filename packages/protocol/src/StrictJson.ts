@@ -1,0 +1,170 @@
+import * as Data from "effect/Data"
+import * as Result from "effect/Result"
+import type { JsonValue } from "./Json.ts"
+
+/** Deepest nesting of objects and arrays in a request body, the body itself being level 1 (part 1). */
+export const MAX_JSON_DEPTH = 32
+
+/** The bytes are not the JSON that part 1 accepts. `detail` says why and never quotes the bytes. */
+export class MalformedJson extends Data.TaggedError("MalformedJson")<{ readonly detail: string }> {}
+
+const BYTE_ORDER_MARK = 0xfeff
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const MINUS = 0x2d
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const BACKSLASH = 0x5c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** Every literal of at most this many characters without an exponent is below 2^53. */
+const SURELY_SAFE_DIGITS = 15
+
+const malformed = (detail: string) => Result.fail(new MalformedJson({ detail }))
+
+/**
+ * Parses a body by the rules of part 1: UTF-8 without a byte order mark, no duplicate member name at
+ * any depth (names compared after decoding), no integer beyond 2^53-1, no number that overflows, and at
+ * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member.
+ *
+ * Neither time nor stack depends on the nesting of the input. Strings are not checked here: see
+ * `illFormedStrings`.
+ */
+export const parseStrictJson = (
+  bytes: Uint8Array,
+  options: { readonly maxDepth?: number } = {}
+): Result.Result<JsonValue, MalformedJson> => {
+  const text = decodeUtf8(bytes)
+  if (text === undefined) return malformed("The body is not well-formed UTF-8.")
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) return malformed("The body begins with a byte order mark.")
+  const maxDepth = options.maxDepth ?? MAX_JSON_DEPTH
+  if (isDeeperThan(text, maxDepth)) return malformed(`The body nests deeper than ${maxDepth} levels.`)
+  const value = parseJson(text)
+  if (value === undefined) return malformed("The body is not valid JSON.")
+  const fault = faultOf(text)
+  return fault === undefined ? Result.succeed(value) : malformed(fault)
+}
+
+const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const parseJson = (text: string): JsonValue | undefined => {
+  try {
+    return JSON.parse(text) as JsonValue
+  } catch {
+    return undefined
+  }
+}
+
+/** Index of the closing quote of the string that opens at `start`, or the length of the text. */
+const endOfString = (text: string, start: number): number => {
+  for (let index = start + 1; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) return index
+    if (code === BACKSLASH) index++
+  }
+  return text.length
+}
+
+/** Runs before the parser, on text that may be anything, so that no parser meets deep nesting. */
+const isDeeperThan = (text: string, maxDepth: number): boolean => {
+  let depth = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
+    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (++depth > maxDepth) return true
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth--
+  }
+  return false
+}
+
+/** What a parsed value no longer shows: repeated names and the written form of numbers. */
+const faultOf = (text: string): string | undefined => {
+  const open: Array<Set<string> | undefined> = []
+  let names: Set<string> | undefined
+  let atName = false
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) {
+      const end = endOfString(text, index)
+      if (atName && names !== undefined) {
+        const name = decodeName(text.slice(index, end + 1))
+        if (names.has(name)) return "The body holds an object with a duplicate member name."
+        names.add(name)
+      }
+      index = end
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      open.push(names)
+      names = code === OPEN_OBJECT ? new Set() : undefined
+      atName = true
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) names = open.pop()
+    else if (code === COMMA) atName = true
+    else if (code === COLON) atName = false
+    else if (code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9)) {
+      const end = endOfNumber(text, index)
+      const fault = numberFault(text.slice(index, end))
+      if (fault !== undefined) return fault
+      index = end - 1
+    }
+  }
+  return undefined
+}
+
+const decodeName = (literal: string): string =>
+  literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1)
+
+const endOfNumber = (text: string, start: number): number => {
+  let end = start + 1
+  while (end < text.length && "0123456789+-.eE".includes(text[end]!)) end++
+  return end
+}
+
+/**
+ * Every double above 2^53-1 is an integer, and every integer above 2^53-1 reads as such a double, so
+ * the double alone decides, however the literal was written.
+ */
+const numberFault = (literal: string): string | undefined => {
+  if (literal.length <= SURELY_SAFE_DIGITS && !/[eE]/.test(literal)) return undefined
+  const magnitude = Math.abs(Number(literal))
+  if (magnitude === Number.POSITIVE_INFINITY) return "The body holds a number that overflows."
+  if (magnitude > Number.MAX_SAFE_INTEGER) return "The body holds an integer beyond 2^53-1."
+  return undefined
+}
+
+const isIllFormed = (text: string): boolean => !text.isWellFormed() || text.includes("\u0000")
+
+const escapePointer = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
+
+/**
+ * JSON pointers (RFC 6901), in document order, of the strings that hold a lone surrogate or U+0000
+ * (part 1). A member whose own name is ill-formed has no pointer that could be written: it is reported
+ * once as the object that contains it, and nothing below it is looked at.
+ *
+ * The value must come from `parseStrictJson`, which bounds its depth.
+ */
+export const illFormedStrings = (value: JsonValue): ReadonlyArray<string> => {
+  const pointers = new Set<string>()
+  collectIllFormed(value, "", pointers)
+  return [...pointers]
+}
+
+const collectIllFormed = (value: JsonValue, pointer: string, pointers: Set<string>): void => {
+  if (typeof value === "string") {
+    if (isIllFormed(value)) pointers.add(pointer)
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, member] of Object.entries(value)) {
+      if (isIllFormed(name)) pointers.add(pointer)
+      else collectIllFormed(member, `${pointer}/${escapePointer(name)}`, pointers)
+    }
+  }
+}

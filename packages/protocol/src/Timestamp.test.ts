@@ -1,0 +1,154 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Schema from "effect/Schema"
+import * as fc from "fast-check"
+import { hasVectors, readVectorJson } from "../test/PublicVectors.ts"
+import {
+  formatInstant,
+  formatNanos,
+  NANOS_PER_MILLISECOND,
+  NANOS_PER_SECOND,
+  normalizeTimestamp,
+  parseTimestamp,
+  Timestamp
+} from "./Timestamp.ts"
+
+const RFC_3339 = "vectors/rfc3339-and-formats/date-time.json"
+
+interface Group {
+  readonly tests: ReadonlyArray<{
+    readonly data: unknown
+    readonly valid: boolean
+    readonly description: string
+  }>
+}
+
+/** Date-times of RFC 3339 that a request may not hold: offsets, leap seconds, lower case, old years. */
+const isOutsideOfRequests = (text: string): boolean =>
+  !/^[2-9]\d{3}-.*T.*Z$/u.test(text) || /:60(?:\.\d+)?Z$/u.test(text) || /\.\d{10,}Z$/u.test(text)
+
+describe.skipIf(!hasVectors(RFC_3339))("RFC 3339 vectors", () => {
+  const cases = hasVectors(RFC_3339) ? readVectorJson<ReadonlyArray<Group>>(RFC_3339)[0]!.tests : []
+  const texts = cases.flatMap(({ data, valid }) => (typeof data === "string" ? [{ data, valid }] : []))
+
+  it.each(texts)("$data", ({ data, valid }) => {
+    assert.strictEqual(parseTimestamp(data) !== undefined, valid && !isOutsideOfRequests(data))
+  })
+
+  it("the same, moved to this century", () => {
+    const years = new Set<boolean>()
+    for (const { data, valid } of texts) {
+      const moved = data.replace(/^19(?=\d\d-)/u, "20")
+      const accepted = parseTimestamp(moved) !== undefined
+      assert.strictEqual(accepted, valid && !isOutsideOfRequests(moved), moved)
+      years.add(accepted)
+    }
+    assert.strictEqual(years.size, 2)
+  })
+})
+
+describe("parseTimestamp", () => {
+  it.each([
+    ["2000-01-01T00:00:00Z", 946_684_800n * NANOS_PER_SECOND],
+    ["2026-11-28T09:00:00.000000001Z", 1_795_856_400n * NANOS_PER_SECOND + 1n],
+    ["2024-02-29T23:59:59.5Z", 1_709_251_199n * NANOS_PER_SECOND + 500n * NANOS_PER_MILLISECOND],
+    ["2000-02-29T00:00:00Z", 951_782_400n * NANOS_PER_SECOND],
+    ["9999-12-31T23:59:59.999999999Z", 253_402_300_800n * NANOS_PER_SECOND - 1n]
+  ])("reads %s", (text, instant) => assert.strictEqual(parseTimestamp(text), instant))
+
+  it.each([
+    "1999-12-31T23:59:59Z",
+    "10000-01-01T00:00:00Z",
+    "2026-02-30T00:00:00Z",
+    "2026-02-29T00:00:00Z",
+    "2100-02-29T00:00:00Z",
+    "2026-04-31T00:00:00Z",
+    "2026-00-10T00:00:00Z",
+    "2026-13-10T00:00:00Z",
+    "2026-01-00T00:00:00Z",
+    "2026-01-32T00:00:00Z",
+    "2026-01-01T24:00:00Z",
+    "2026-01-01T00:60:00Z",
+    "2026-12-31T23:59:60Z",
+    "2026-01-01",
+    "2026-01-01T00:00Z",
+    "2026-01-01T00:00:00",
+    "2026-01-01T00:00:00+00:00",
+    "2026-01-01T00:00:00-00:00",
+    "2026-01-01T00:00:00+02:00",
+    "2026-01-01t00:00:00Z",
+    "2026-01-01T00:00:00z",
+    "2026-01-01 00:00:00Z",
+    "2026-01-01T00:00:00.Z",
+    "2026-01-01T00:00:00,5Z",
+    "2026-01-01T00:00:00.0000000000Z",
+    "2026-01-01T00:00:00Z\n",
+    " 2026-01-01T00:00:00Z",
+    "+02026-01-01T00:00:00Z",
+    "２026-01-01T00:00:00Z",
+    ""
+  ])("refuses %j", (text) => assert.isUndefined(parseTimestamp(text)))
+})
+
+const FIRST_OF_REQUESTS = 946_684_800n * NANOS_PER_SECOND
+const LAST = 253_402_300_800n * NANOS_PER_SECOND - 1n
+const FIRST = -62_135_596_800n * NANOS_PER_SECOND
+
+describe("formatting", () => {
+  it.each([
+    [0n, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000000Z"],
+    [-1n, "1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.999999999Z"],
+    [-1_000_000_000n, "1969-12-31T23:59:59Z", "1969-12-31T23:59:59.000000000Z"],
+    [120_000_000n, "1970-01-01T00:00:00.12Z", "1970-01-01T00:00:00.120000000Z"],
+    [FIRST, "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000000Z"],
+    [LAST, "9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"]
+  ])("writes %d", (instant, trimmed, nanos) => {
+    assert.strictEqual(formatInstant(instant), trimmed)
+    assert.strictEqual(formatNanos(instant), nanos)
+  })
+
+  it("refuses instants that four year digits cannot write", () => {
+    for (const instant of [FIRST - 1n, LAST + 1n]) {
+      assert.throws(() => formatInstant(instant), RangeError)
+      assert.throws(() => formatNanos(instant), RangeError)
+    }
+  })
+
+  it("is read back to the nanosecond", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: FIRST_OF_REQUESTS, max: LAST }), (instant) => {
+        assert.strictEqual(parseTimestamp(formatInstant(instant)), instant)
+        assert.strictEqual(parseTimestamp(formatNanos(instant)), instant)
+        assert.strictEqual(normalizeTimestamp(formatNanos(instant)), formatInstant(instant))
+      })
+    )
+  })
+
+  it("orders nine-digit texts as their instants", () => {
+    const instant = fc.bigInt({ min: FIRST, max: LAST })
+    fc.assert(
+      fc.property(instant, instant, (left, right) => {
+        assert.strictEqual(left < right, formatNanos(left) < formatNanos(right))
+      })
+    )
+  })
+})
+
+describe("normalizeTimestamp", () => {
+  it.each([
+    ["2026-12-01T00:00:00Z", "2026-12-01T00:00:00Z"],
+    ["2026-12-01T00:00:00.0Z", "2026-12-01T00:00:00Z"],
+    ["2026-12-01T00:00:10.000000000Z", "2026-12-01T00:00:10Z"],
+    ["2026-12-01T00:00:00.120Z", "2026-12-01T00:00:00.12Z"],
+    ["2026-12-01T00:00:00.001Z", "2026-12-01T00:00:00.001Z"],
+    ["2026-12-01T00:00:00.100000001Z", "2026-12-01T00:00:00.100000001Z"]
+  ])("%s", (given, stored) => assert.strictEqual(normalizeTimestamp(given), stored))
+})
+
+describe("Timestamp", () => {
+  it("decodes the text as given", () => {
+    const decode = Schema.decodeUnknownSync(Timestamp)
+    assert.strictEqual(decode("2026-12-01T00:00:00.50Z"), "2026-12-01T00:00:00.50Z")
+    assert.throws(() => decode("2026-02-30T00:00:00Z"))
+    assert.throws(() => decode(0))
+  })
+})
