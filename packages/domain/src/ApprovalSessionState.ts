@@ -49,8 +49,11 @@ export interface ApprovalSessionState {
   readonly sealedToken: string
   readonly returnUrl: string
   readonly returnState: string
-  /** Whether this session may enrol a passkey if the subject has none. */
-  readonly enrolmentAllowed: boolean
+  /**
+   * What lets this session enrol a passkey while the subject has none: the organization's `FIRST_USE`, which ends with
+   * the subject's first passkey, or the identity assertion's claim.
+   */
+  readonly enrolment: "FIRST_USE" | "CLAIMED" | "NONE"
   readonly identity: { readonly issuer: string; readonly jti: string; readonly assertionSha256: string }
   /** base64url SHA-256 of the cookie of the browser that began the ceremony. */
   readonly boundTo?: string

@@ -99,10 +99,13 @@ export const firstInstantOfDay = (zone: ZoneClock, dayNumber: DayNumber): Instan
 }
 
 /** The date that the local clock shows at an instant. */
-export const localDateOf = (zone: ZoneClock, instant: Instant): LocalDate => {
+export const localDateOf = (zone: ZoneClock, instant: Instant): LocalDate =>
+  dateOfDayNumber(Math.floor((epochSecondOf(instant) + offsetAt(zone, instant)) / SECONDS_PER_DAY))
+
+/** How far the local clock is ahead of UTC at an instant, in seconds. */
+export const offsetAt = (zone: ZoneClock, instant: Instant): number => {
   const second = epochSecondOf(instant)
-  const segment = firstIndex(zone.startsAt, (startsAt) => startsAt > second) - 1
-  return dateOfDayNumber(Math.floor((second + zone.offsets[segment]!) / SECONDS_PER_DAY))
+  return zone.offsets[firstIndex(zone.startsAt, (startsAt) => startsAt > second) - 1]!
 }
 
 /** The second, counted from the epoch, in which an instant lies: rounded down, before the epoch too. */

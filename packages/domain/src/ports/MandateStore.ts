@@ -53,6 +53,7 @@ export interface UniqueClaim extends ClaimHolder {
 export type StreamReference =
   | { readonly mandate: string }
   | { readonly authorization: string }
+  | { readonly approvalSession: string }
   | { readonly approvalTokenHash: string }
 
 export interface LoadQuery {
@@ -69,7 +70,7 @@ export interface LoadQuery {
   readonly authorization?: string
   /** `name` of the idempotency claim to look up in the same round trip, whether or not there is a stream. */
   readonly idempotencyKey?: string
-  /** Load the newest approval session (or the one of the token) and the subject's passkeys too. */
+  /** Load the newest approval session (or the one that `stream` names) and the subject's passkeys too. */
   readonly approval?: boolean
 }
 

@@ -1,0 +1,258 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/ApprovalSession"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { decodeBody } from "@svc/protocol/DecodeBody"
+import { formatInstant, formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect, Redacted } from "effect"
+import type { ApprovalSessionState, SubjectCredentials } from "../ApprovalSessionState.ts"
+import { makeIdentifier } from "../Identifiers.ts"
+import type { MandateState } from "../MandateState.ts"
+import type { Organization } from "../Organization.ts"
+import { prepareTerms } from "../PreparedTerms.ts"
+import { Deployment } from "../ports/Deployment.ts"
+import { IdentityVerifier, type VerifiedIdentity } from "../ports/IdentityVerifier.ts"
+import { MandateStore, StoreUnavailable, type UniqueClaim } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { SecretSealer } from "../ports/SecretSealer.ts"
+import {
+  AssertionReplayed,
+  EnrolmentNotAllowed,
+  type IdempotencyKeyReused,
+  IdentityAssertionInvalid,
+  NotFound,
+  ReturnUrlNotAllowed,
+  StateConflict,
+  SubjectMismatch,
+  type ValidationFailed
+} from "../Refusals.ts"
+import { parseReturnUrl } from "../ReturnUrl.ts"
+import {
+  bringUpToDate,
+  type CurrentStream,
+  readStream,
+  record,
+  settle,
+  untilRecorded
+} from "./StreamProgram.ts"
+import { keyedOperation, namedStream, validBody, type WriteRequest, type Written } from "./Write.ts"
+
+/** How long an approval session is open, in seconds (interface, part 8). */
+export const APPROVAL_SESSION_SECONDS = 300n
+/** Random bytes of an approval token. */
+export const APPROVAL_TOKEN_BYTES = 32
+/** How long after its expiry an identity assertion stays used, in seconds (part 6). */
+export const ASSERTION_MEMORY_SECONDS = 3600n
+
+const decodeCreate = decodeBody(CreateApprovalSessionBody)
+
+/** How a token or a cookie is stored. */
+export const secretHash = (secret: Redacted.Redacted<string>): string =>
+  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(secret))))
+
+/** Draws a secret of so many random bytes, as base64url. */
+export const drawSecret = (
+  randomness: Randomness["Service"],
+  bytes: number,
+  label: string
+): Redacted.Redacted<string> => Redacted.make(encodeBase64Url(randomness.bytes(bytes)), { label })
+
+/** The state that is shown: expiry is a matter of time, and a session ends with its mandate's wait for approval. */
+export const sessionStateAt = (
+  session: ApprovalSessionState,
+  mandate: MandateState,
+  now: Instant
+): ApprovalSession["state"] =>
+  session.state === "OPEN" && (now >= session.expiresAt || mandate.state !== "PENDING_APPROVAL")
+    ? "EXPIRED"
+    : session.state
+
+const sealContext = (organization: string, session: string) =>
+  ({ purpose: "approval_token", organization, row: session, version: 1 }) as const
+
+const sessionResource = Effect.fnUntraced(function* (
+  session: ApprovalSessionState,
+  mandate: MandateState,
+  now: Instant
+): Effect.fn.Return<ApprovalSession, StoreUnavailable, SecretSealer | Deployment> {
+  const state = sessionStateAt(session, mandate, now)
+  const resource = {
+    id: session.id as ApprovalSession["id"],
+    mandate_id: session.mandateId as ApprovalSession["mandate_id"],
+    state,
+    created_at: formatNanos(session.createdAt),
+    expires_at: formatInstant(session.expiresAt)
+  }
+  if (state !== "OPEN") return resource
+  const sealer = yield* SecretSealer
+  const { approvalBaseUrl } = yield* Deployment
+  const token = yield* sealer
+    .open(sealContext(session.organizationId, session.id), session.sealedToken)
+    .pipe(Effect.mapError((cause) => new StoreUnavailable({ cause })))
+  return { ...resource, approval_url: `${approvalBaseUrl}/approve/${Redacted.value(token)}` }
+})
+
+/** Passkeys that can approve. */
+export const activePasskeys = (subject: SubjectCredentials | undefined) =>
+  (subject?.passkeys ?? []).filter((passkey) => passkey.retiredAt === undefined)
+
+/** Whether a session may enrol a passkey now (part 6). */
+export const mayEnrol = (
+  enrolment: ApprovalSessionState["enrolment"],
+  subject: SubjectCredentials | undefined
+): boolean => enrolment === "CLAIMED" || (enrolment === "FIRST_USE" && (subject?.passkeys.length ?? 0) === 0)
+
+const enrolmentOf = (
+  organization: Organization,
+  identity: VerifiedIdentity
+): ApprovalSessionState["enrolment"] => {
+  if (identity.enrolmentAllowed) return "CLAIMED"
+  return organization.passkeyEnrolment === "FIRST_USE" ? "FIRST_USE" : "NONE"
+}
+
+const verifyIdentity = Effect.fnUntraced(function* (
+  organization: Organization,
+  assertion: string,
+  now: Instant
+): Effect.fn.Return<VerifiedIdentity, IdentityAssertionInvalid, IdentityVerifier> {
+  const verifier = yield* IdentityVerifier
+  const { identity } = organization
+  if (identity === undefined) return yield* new IdentityAssertionInvalid()
+  return yield* verifier.verify({ assertion, settings: identity, now }).pipe(
+    Effect.tapError((refused) => Effect.logDebug("identity assertion refused", refused.cause)),
+    Effect.mapError(() => new IdentityAssertionInvalid())
+  )
+})
+
+const openSession = Effect.fnUntraced(function* (
+  current: CurrentStream,
+  session: Pick<ApprovalSessionState, "returnUrl" | "returnState" | "enrolment" | "identity">
+): Effect.fn.Return<ApprovalSessionState, never, Randomness | SecretSealer> {
+  const sealer = yield* SecretSealer
+  const randomness = yield* Randomness
+  const { now } = current
+  const { terms } = current.state.mandate
+  const id = yield* makeIdentifier("aps_", now)
+  const token = drawSecret(randomness, APPROVAL_TOKEN_BYTES, "approval_token")
+  const { approvalDeadline } = prepareTerms(terms)
+  const usual = now + APPROVAL_SESSION_SECONDS * NANOS_PER_SECOND
+  return {
+    id,
+    organizationId: current.organization,
+    mandateId: terms.mandate_id,
+    subjectReference: terms.subject_reference,
+    state: "OPEN",
+    createdAt: now,
+    expiresAt: usual < approvalDeadline ? usual : approvalDeadline,
+    tokenHash: secretHash(token),
+    sealedToken: yield* sealer.seal(sealContext(current.organization, id), token),
+    ...session
+  }
+})
+
+/** The open session that a new one takes the place of, if there is one. */
+const supersede = (current: CurrentStream): ReadonlyArray<ApprovalSessionState> =>
+  current.session?.state === "OPEN" && current.now < current.session.expiresAt
+    ? [{ ...current.session, state: "SUPERSEDED" }]
+    : []
+
+type Failure =
+  | ValidationFailed
+  | IdempotencyKeyReused
+  | NotFound
+  | ReturnUrlNotAllowed
+  | StateConflict
+  | IdentityAssertionInvalid
+  | SubjectMismatch
+  | EnrolmentNotAllowed
+  | AssertionReplayed
+  | StoreUnavailable
+
+/**
+ * Opens an approval session for a mandate that waits for approval (part 6, POST
+ * /v1/mandates/{mandate_id}/approval-sessions). The checks come in the order of part 6; an earlier open session is
+ * superseded in the same write.
+ */
+export const createApprovalSession = Effect.fn("createApprovalSession")(function* (
+  request: WriteRequest & { readonly mandateId: string }
+): Effect.fn.Return<
+  Written<ApprovalSession>,
+  Failure,
+  MandateStore | IdentityVerifier | SecretSealer | Randomness | Deployment
+> {
+  const store = yield* MandateStore
+  const { localhostReturnOrigins } = yield* Deployment
+  const { organization, mandateId } = request
+  const key = keyedOperation(request, {
+    operation: "POST /v1/mandates/{mandate_id}/approval-sessions",
+    path: { mandate_id: mandateId }
+  })
+  const stream = namedStream({ mandate: mandateId })
+  const attempt = Effect.gen(function* () {
+    const loaded = yield* store.load({
+      organization: organization.id,
+      idempotencyKey: key.name,
+      ...(stream === undefined ? {} : { stream, approval: true })
+    })
+    if (loaded.held !== undefined) {
+      yield* key.check(loaded.held)
+      const current = yield* readStream({
+        organization: organization.id,
+        stream: { approvalSession: loaded.held.resource },
+        approval: true
+      })
+      if (current.session === undefined) return yield* new NotFound()
+      return {
+        resource: yield* sessionResource(current.session, current.state.mandate, current.now),
+        replayed: true
+      }
+    }
+    const body = yield* validBody(decodeCreate(request.body))
+    if (loaded.stream === undefined) return yield* new NotFound()
+    const returnUrl = parseReturnUrl(body.return_url, {
+      returnOrigins: organization.returnOrigins,
+      localhostAllowed: localhostReturnOrigins
+    })
+    if (returnUrl === undefined) return yield* new ReturnUrlNotAllowed()
+    const current = bringUpToDate(loaded.stream, loaded.now)
+    const { terms, state } = current.state.mandate
+    if (state !== "PENDING_APPROVAL") {
+      yield* settle(current)
+      return yield* new StateConflict({ currentState: state, resourceId: mandateId })
+    }
+    const identity = yield* verifyIdentity(organization, body.identity_assertion, current.now)
+    if (identity.subject !== terms.subject_reference) return yield* new SubjectMismatch()
+    const enrolment = enrolmentOf(organization, identity)
+    if (activePasskeys(current.subject).length === 0 && !mayEnrol(enrolment, current.subject)) {
+      return yield* new EnrolmentNotAllowed()
+    }
+    const session = yield* openSession(current, {
+      returnUrl: returnUrl.href,
+      returnState: body.return_state,
+      enrolment,
+      identity: {
+        issuer: identity.issuer,
+        jti: identity.jti,
+        assertionSha256: encodeBase64Url(sha256(utf8ToBytes(body.identity_assertion)))
+      }
+    })
+    const claims: ReadonlyArray<UniqueClaim> = [
+      key.claim(session.id),
+      {
+        kind: "assertion",
+        name: identity.jti,
+        fingerprint: "",
+        resource: session.id,
+        expiresAt: identity.expiresAt + ASSERTION_MEMORY_SECONDS * NANOS_PER_SECOND
+      }
+    ]
+    yield* record(current, { facts: [], sessions: [...supersede(current), session], claims })
+    return { resource: yield* sessionResource(session, current.state.mandate, current.now), replayed: false }
+  }).pipe(
+    Effect.catchIf(
+      (error) => error._tag === "ClaimTaken" && error.kind === "assertion",
+      () => Effect.fail(new AssertionReplayed())
+    )
+  )
+  return yield* untilRecorded(JSON.stringify([organization.id, { mandate: mandateId }]), attempt)
+})
