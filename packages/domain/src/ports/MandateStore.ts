@@ -84,8 +84,8 @@ export interface LoadedStream {
    */
   readonly state: StreamState
   /**
-   * With `approval`: the session of the token, else the newest of the mandate, which is the one that was
-   * added last, however often another was changed since.
+   * With `approval`: the session that `stream` names by its token or identifier, else the newest of the
+   * mandate, which is the one that was added last, however often another was changed since.
    */
   readonly session?: ApprovalSessionState
   /** With `approval`: the passkeys of the mandate's subject, if it was ever given a user handle. */

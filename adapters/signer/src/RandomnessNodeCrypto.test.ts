@@ -1,0 +1,15 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Randomness } from "@svc/domain/ports/Randomness"
+import { Effect } from "effect"
+import { layer } from "./RandomnessNodeCrypto.ts"
+
+describe("RandomnessNodeCrypto", () => {
+  it.effect("gives as many bytes as asked for, never the same ones", () =>
+    Effect.gen(function* () {
+      const { bytes } = yield* Randomness
+      for (const count of [0, 1, 32, 100_000]) assert.strictEqual(bytes(count).length, count)
+      const drawn = Array.from({ length: 100 }, () => Buffer.from(bytes(32)).toString("hex"))
+      assert.strictEqual(new Set(drawn).size, drawn.length)
+    }).pipe(Effect.provide(layer))
+  )
+})

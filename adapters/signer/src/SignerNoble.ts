@@ -1,0 +1,35 @@
+import { p256 } from "@noble/curves/nist.js"
+import { Signer } from "@svc/domain/ports/Signer"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { Effect, Layer, type Redacted } from "effect"
+import {
+  type PrivateJwk,
+  privateJwkOf,
+  type SignBytes,
+  type SigningKeyInvalid,
+  type SigningKeys,
+  signerOfKeys
+} from "./SigningKey.ts"
+
+const implement = (jwk: PrivateJwk): SignBytes => {
+  const scalar = decodeBase64Url(jwk.d)!
+  return (data) => p256.sign(data, scalar, { prehash: true, lowS: true, format: "compact" })
+}
+
+const generateSigningKey: Effect.Effect<Redacted.Redacted<PrivateJwk>> = Effect.sync(() => {
+  const { secretKey } = p256.keygen()
+  return privateJwkOf(secretKey, p256.getPublicKey(secretKey, false))
+})
+
+/** A signer in JavaScript alone, for runtimes without `node:crypto`; several times slower. */
+export const layerFromKeys = (keys: SigningKeys): Layer.Layer<Signer, SigningKeyInvalid> =>
+  Layer.effect(Signer, signerOfKeys(keys, implement))
+
+/** A signer with a key made at start and lost at the end: for tests and trials. */
+export const layerEphemeral: Layer.Layer<Signer> = Layer.effect(
+  Signer,
+  generateSigningKey.pipe(
+    Effect.flatMap((signing) => signerOfKeys({ signing, published: [] }, implement)),
+    Effect.orDie
+  )
+)

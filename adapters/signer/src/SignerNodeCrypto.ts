@@ -1,0 +1,42 @@
+import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
+import { Signer } from "@svc/domain/ports/Signer"
+import { Effect, Layer, Redacted } from "effect"
+import { toLowS } from "./LowS.ts"
+import {
+  type PrivateJwk,
+  readSigningKey,
+  type SignBytes,
+  type SigningKey,
+  type SigningKeyInvalid,
+  type SigningKeys,
+  signerOfKeys
+} from "./SigningKey.ts"
+
+const implement = (jwk: PrivateJwk): SignBytes => {
+  const key = createPrivateKey({ key: { ...jwk }, format: "jwk" })
+  return (data) => toLowS(new Uint8Array(sign("sha256", data, { key, dsaEncoding: "ieee-p1363" })))
+}
+
+/** Makes a private key ready to sign, several thousand times a second. */
+export const signingKey = (
+  jwk: Redacted.Redacted<PrivateJwk>
+): Effect.Effect<SigningKey, SigningKeyInvalid> => readSigningKey(jwk, implement)
+
+/** A new private key. */
+export const generateSigningKey: Effect.Effect<Redacted.Redacted<PrivateJwk>> = Effect.sync(() => {
+  const { x, y, d } = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })
+  return Redacted.make({ kty: "EC", crv: "P-256", x: x!, y: y!, d: d! }, { label: "signing key" })
+})
+
+/** A signer on Node's own cryptography, with fixed keys. */
+export const layerFromKeys = (keys: SigningKeys): Layer.Layer<Signer, SigningKeyInvalid> =>
+  Layer.effect(Signer, signerOfKeys(keys, implement))
+
+/** A signer with a key made at start and lost at the end: for tests and trials. */
+export const layerEphemeral: Layer.Layer<Signer> = Layer.effect(
+  Signer,
+  generateSigningKey.pipe(
+    Effect.flatMap((signing) => signerOfKeys({ signing, published: [] }, implement)),
+    Effect.orDie
+  )
+)

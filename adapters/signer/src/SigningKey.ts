@@ -1,0 +1,126 @@
+import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import { JsonWebKeyEs256, type KeySet, publicKeyToJwk } from "@svc/protocol/KeySet"
+import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES, verifyP256 } from "@svc/protocol/P256"
+import { Data, Effect, Redacted, Schema } from "effect"
+
+/** A private P-256 key as a JWK. Other members are ignored: `kid` and the rest follow from the point. */
+export interface PrivateJwk {
+  readonly kty: "EC"
+  readonly crv: "P-256"
+  readonly x: string
+  readonly y: string
+  readonly d: string
+}
+
+/** The keys of a signer: the one that signs, and all that are published. */
+export interface SigningKeys {
+  readonly signing: Redacted.Redacted<PrivateJwk>
+  /** Public keys beside the signing one; it may be among them. */
+  readonly published: ReadonlyArray<JsonWebKeyEs256>
+}
+
+/** The keys cannot serve: not a P-256 pair, or a published key that is no public signing key. */
+export class SigningKeyInvalid extends Data.TaggedError("SigningKeyInvalid")<{
+  /** Never holds key material. */
+  readonly detail: string
+}> {}
+
+/** What an implementation of ES256 does with a private key: 64 bytes, r then s, low-S. */
+export type SignBytes = (data: Uint8Array) => Uint8Array
+
+/** A private key ready for use, and its public half as published. */
+export interface SigningKey {
+  readonly published: JsonWebKeyEs256
+  readonly sign: SignBytes
+}
+
+const PROBE = new TextEncoder().encode("svc:signer:probe:v1")
+const UNCOMPRESSED_POINT = 0x04
+
+const scalarOf = (text: unknown): Uint8Array | undefined => {
+  const bytes = typeof text === "string" ? decodeBase64Url(text) : undefined
+  return bytes?.length === P256_COORDINATE_BYTES ? bytes : undefined
+}
+
+const pointOf = (x: Uint8Array, y: Uint8Array): Uint8Array => {
+  const point = new Uint8Array(P256_PUBLIC_KEY_BYTES)
+  point[0] = UNCOMPRESSED_POINT
+  point.set(x, 1)
+  point.set(y, 1 + P256_COORDINATE_BYTES)
+  return point
+}
+
+/**
+ * Reads a private key and makes it ready with `implement`. A key whose private and public halves do
+ * not belong together is refused: evidence signed with it would verify nowhere.
+ */
+export const readSigningKey = (
+  redacted: Redacted.Redacted<PrivateJwk>,
+  implement: (jwk: PrivateJwk) => SignBytes
+): Effect.Effect<SigningKey, SigningKeyInvalid> =>
+  Effect.try({
+    try: () => {
+      const { kty, crv, x, y, d } = Redacted.value(redacted)
+      const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
+      if (kty !== "EC" || crv !== "P-256" || xBytes === undefined || yBytes === undefined) return undefined
+      if (scalarOf(d) === undefined) return undefined
+      const publicKey = pointOf(xBytes, yBytes)
+      const key = { published: publicKeyToJwk(publicKey), sign: implement({ kty, crv, x, y, d }) }
+      return verifyP256({ publicKey, signature: key.sign(PROBE), data: PROBE }) ? key : undefined
+    },
+    // What a library says about a private key stays out of every log.
+    catch: () => new SigningKeyInvalid({ detail: "the signing key cannot be read" })
+  }).pipe(
+    Effect.flatMap((key) =>
+      key === undefined
+        ? Effect.fail(new SigningKeyInvalid({ detail: "the signing key is not a P-256 key pair" }))
+        : Effect.succeed(key)
+    )
+  )
+
+const decodePublished = Schema.decodeUnknownEffect(JsonWebKeyEs256, { onExcessProperty: "error" })
+
+const isPublishedForm = ({ kid, x, y }: JsonWebKeyEs256): boolean => {
+  const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
+  if (xBytes === undefined || yBytes === undefined) return false
+  const point = pointOf(xBytes, yBytes)
+  return isP256PublicKey(point) && publicKeyToJwk(point).kid === kid
+}
+
+const readPublished = (key: JsonWebKeyEs256): Effect.Effect<JsonWebKeyEs256, SigningKeyInvalid> =>
+  decodePublished(key).pipe(
+    Effect.filterOrFail(isPublishedForm),
+    Effect.mapError(() => new SigningKeyInvalid({ detail: "a published key is not a public ES256 key" }))
+  )
+
+/** The signing key first, and every `kid` once (part 7). */
+const publishedKeySet = (
+  signing: JsonWebKeyEs256,
+  published: ReadonlyArray<JsonWebKeyEs256>
+): Effect.Effect<KeySet, SigningKeyInvalid> =>
+  Effect.map(Effect.forEach(published, readPublished), (read) => ({
+    keys: [...new Map([signing, ...read].map((key) => [key.kid, key])).values()]
+  }))
+
+/** A signer whose keys never change, on an implementation of ES256. */
+export const signerOfKeys = (
+  keys: SigningKeys,
+  implement: (jwk: PrivateJwk) => SignBytes
+): Effect.Effect<Signer["Service"], SigningKeyInvalid> =>
+  Effect.gen(function* () {
+    const key = yield* readSigningKey(keys.signing, implement)
+    const keySet = yield* publishedKeySet(key.published, keys.published)
+    const sign = (data: Uint8Array) =>
+      Effect.try({ try: () => key.sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
+    return Signer.of({
+      current: Effect.succeed({ kid: key.published.kid, sign }),
+      keySet: Effect.succeed(keySet)
+    })
+  })
+
+/** The private JWK of a scalar and its uncompressed point. */
+export const privateJwkOf = (scalar: Uint8Array, publicKey: Uint8Array): Redacted.Redacted<PrivateJwk> => {
+  const { kty, crv, x, y } = publicKeyToJwk(publicKey)
+  return Redacted.make({ kty, crv, x, y, d: encodeBase64Url(scalar) }, { label: "signing key" })
+}

@@ -1,0 +1,93 @@
+import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
+import type { AuthorizationState, MandateState, OpenReservation, StreamHead } from "@svc/domain/MandateState"
+import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { ClaimTable } from "./ClaimTable.ts"
+
+/** One mandate with its authorizations, sessions and journal. */
+export interface MemoryStream {
+  readonly mandate: string
+  revision: number
+  head: StreamHead
+  state: MandateState
+  nextDue: Instant | undefined
+  /** Canonical texts; the event with `seq` n is at n - 1. */
+  readonly journal: Array<string>
+  readonly authorizations: Map<string, AuthorizationState>
+  /** Identifiers of all authorizations by their order, and the orders ascending. */
+  readonly idAt: Map<number, string>
+  readonly orders: Array<number>
+  /** In order of creation. */
+  open: ReadonlyArray<OpenReservation>
+  /** By identifier, in the order in which they were added. */
+  readonly sessions: Map<string, ApprovalSessionState>
+  newestSession: string | undefined
+}
+
+/** All that belongs to one organization: nothing in here is found without naming it. */
+export interface Tenant {
+  readonly streams: Map<string, MemoryStream>
+  /** Identifiers of all mandates, ascending. */
+  readonly mandates: Array<string>
+  /** The mandate of each authorization. */
+  readonly mandateOf: Map<string, string>
+  /** The mandate of each approval session. */
+  readonly mandateOfSession: Map<string, string>
+  readonly claims: ClaimTable
+  readonly subjects: Map<string, SubjectCredentials>
+  readonly apiKeys: Map<string, ApiKey>
+  settings: Organization | undefined
+}
+
+/** Where the hash of an approval token leads. */
+export interface SessionPlace {
+  readonly organization: string
+  readonly mandate: string
+  readonly session: string
+}
+
+/** Where the hash of an API key leads. */
+export interface ApiKeyPlace {
+  readonly organization: string
+  readonly apiKey: string
+}
+
+/** Everything that one store keeps. Touched in synchronous steps only, so each of them is atomic. */
+export class MemoryState {
+  readonly tenants = new Map<string, Tenant>()
+  /** By hash. With `apiKeys` the only look-up that does not name an organization. */
+  readonly tokens = new Map<string, SessionPlace>()
+  /** By hash. */
+  readonly apiKeys = new Map<string, ApiKeyPlace>()
+  #clock: Instant = 0n
+
+  tenant(organization: string): Tenant | undefined {
+    return this.tenants.get(organization)
+  }
+
+  tenantToWrite(organization: string): Tenant {
+    const known = this.tenants.get(organization)
+    if (known !== undefined) return known
+    const tenant: Tenant = {
+      streams: new Map(),
+      mandates: [],
+      mandateOf: new Map(),
+      mandateOfSession: new Map(),
+      claims: new ClaimTable(),
+      subjects: new Map(),
+      apiKeys: new Map(),
+      settings: undefined
+    }
+    this.tenants.set(organization, tenant)
+    return tenant
+  }
+
+  /**
+   * The store's clock: it follows the given one, and stands still while that one is behind, because what
+   * was shown must not turn back.
+   */
+  advance(wallClock: Instant): Instant {
+    if (wallClock > this.#clock) this.#clock = wallClock
+    return this.#clock
+  }
+}

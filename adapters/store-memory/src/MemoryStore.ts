@@ -1,0 +1,71 @@
+import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { Instant } from "@svc/protocol/Timestamp"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { deepFreeze } from "./DeepFreeze.ts"
+import { appendChange, revisionAfter } from "./MemoryAppend.ts"
+import { findApiKey, findOrganization, putApiKey, putOrganization } from "./MemoryOrganizations.ts"
+import { dueStreams, listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
+import { MemoryState } from "./MemoryState.ts"
+
+/**
+ * A store that lives and dies with its process: for tests, for embedding and for trying things out. One
+ * layer serves the three storage ports over one state, and each build of it starts empty.
+ *
+ * Its clock is Effect's `Clock` (nanoseconds since the Unix epoch), held where that one turns back. Every
+ * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
+ * frozen when they are written and handed out as they are.
+ */
+export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations> = Layer.effectContext(
+  Effect.sync(() => {
+    const state = new MemoryState()
+    return Context.empty().pipe(
+      Context.add(MandateStore, mandateStore(state)),
+      Context.add(SubjectStore, subjectStore(state)),
+      Context.add(Organizations, organizations(state))
+    )
+  })
+)
+
+/** Runs one step at one reading of the store's clock. */
+const atNow = <A, E>(state: MemoryState, step: (now: Instant) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+  Clock.clockWith((clock) => Effect.suspend(() => step(state.advance(clock.currentTimeNanosUnsafe()))))
+
+/** {@link atNow} for a step that only reads, or cannot be refused. */
+const answerAtNow = <A>(state: MemoryState, step: (now: Instant) => A): Effect.Effect<A> =>
+  atNow(state, (now) => Effect.succeed(step(now)))
+
+const mandateStore = (state: MemoryState): MandateStore["Service"] => ({
+  load: (query) => answerAtNow(state, (now) => loadStream(state, query, now)),
+  append: (change) => atNow(state, (now) => Effect.fromResult(appendChange(state, change, now))),
+  listMandates: (query) => answerAtNow(state, (now) => listMandates(state, query, now)),
+  listAuthorizations: (query) => answerAtNow(state, (now) => listAuthorizations(state, query, now)),
+  journal: (query) => Effect.sync(() => readJournal(state, query)),
+  due: (limit) => answerAtNow(state, (now) => dueStreams(state, limit, now))
+})
+
+const subjectStore = (state: MemoryState): SubjectStore["Service"] => ({
+  load: ({ organization, subjectReference }) =>
+    answerAtNow(state, (now) => ({
+      now,
+      subject: state.tenant(organization)?.subjects.get(subjectReference)
+    })),
+  replace: ({ expected, next, organization, subjectReference }) =>
+    Effect.suspend(() => {
+      const subjects = state.tenant(organization)?.subjects
+      if (subjects?.get(subjectReference)?.revision !== expected) return Effect.fail(new Stale())
+      subjects.set(subjectReference, deepFreeze({ ...next, revision: revisionAfter(expected) }))
+      return Effect.void
+    })
+})
+
+const organizations = (state: MemoryState): Organizations["Service"] => ({
+  find: (organization) => Effect.sync(() => findOrganization(state, organization)),
+  findApiKey: (hash) => answerAtNow(state, (now) => findApiKey(state, hash, now)),
+  put: (organization) => Effect.sync(() => putOrganization(state, organization)),
+  putApiKey: (apiKey) => Effect.sync(() => putApiKey(state, apiKey))
+})

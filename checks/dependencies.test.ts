@@ -1,0 +1,147 @@
+import { assert, describe, it } from "@effect/vitest"
+import { packageOf, resolveImport, type SourceFile, sourceFiles, workspaces } from "./Imports.ts"
+
+const all = workspaces()
+const files = all.flatMap(sourceFiles)
+const production = files.filter((file) => !file.isTest)
+const named = (name: string) => production.filter((file) => file.workspace.name === name)
+
+/** Modules of `effect` that carry its stability promise; everything else of it stays in adapters. */
+const STABLE_EFFECT =
+  /^effect(\/(Context|Data|Effect|Layer|Option|Redacted|Result|Schema|SchemaIssue|Semaphore))?$/
+
+/** What each kind of package may build on: protocol <- domain <- adapters <- examples. */
+const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
+  [/^@svc\/protocol$/, /^$/],
+  [/^@svc\/domain$/, /^@svc\/protocol$/],
+  [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
+  [/^@svc\/http-server$/, /^@svc\/(?!testkit|example-)/],
+  [/^@svc\/example-/, /^@svc\/(?!example-)/],
+  [/^@svc\//, /^@svc\/(protocol|domain)$/]
+]
+
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
+
+const offences = (
+  from: ReadonlyArray<SourceFile>,
+  isOffence: (specifier: string, file: SourceFile) => boolean
+): ReadonlyArray<string> =>
+  from.flatMap((file) =>
+    file.imports
+      .filter((specifier) => isOffence(specifier, file))
+      .map((specifier) => `${file.path} imports ${specifier}`)
+  )
+
+describe("dependencies", () => {
+  it("finds the sources", () => {
+    assert.isAbove(named("@svc/protocol").length, 20)
+    assert.isAbove(named("@svc/domain").length, 20)
+    assert.include(
+      files.flatMap((file) => file.imports),
+      "node:fs"
+    )
+  })
+
+  it("keeps the domain and the protocol free of the platform", () => {
+    const pure = [...named("@svc/domain"), ...named("@svc/protocol")]
+    assert.deepStrictEqual(
+      offences(pure, (specifier) => specifier.startsWith("node:")),
+      []
+    )
+    const impure =
+      /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|process\.|Buffer\.|crypto\.(subtle|getRandomValues|randomUUID)|setTimeout|setInterval|fetch\()/
+    assert.deepStrictEqual(
+      pure.filter((file) => impure.test(withoutComments(file.text))).map((file) => file.path),
+      []
+    )
+  })
+
+  it("lets the domain import only stable modules of effect, noble and the protocol", () => {
+    assert.deepStrictEqual(
+      offences(
+        named("@svc/domain"),
+        (specifier) =>
+          !specifier.startsWith(".") &&
+          !STABLE_EFFECT.test(specifier) &&
+          !specifier.startsWith("@noble/") &&
+          packageOf(specifier) !== "@svc/protocol"
+      ),
+      []
+    )
+    assert.deepStrictEqual(
+      offences(named("@svc/domain"), (specifier) => specifier.startsWith("@svc/protocol/api")),
+      []
+    )
+  })
+
+  it("points dependencies one way", () => {
+    const allowed = (name: string) => MAY_IMPORT.find(([who]) => who.test(name))?.[1] ?? /^$/
+    assert.deepStrictEqual(
+      offences(production, (specifier, { workspace }) => {
+        const target = packageOf(specifier)
+        return (
+          target.startsWith("@svc/") && target !== workspace.name && !allowed(workspace.name).test(target)
+        )
+      }),
+      []
+    )
+  })
+
+  it("crosses packages by their names, never by paths", () => {
+    assert.deepStrictEqual(
+      files.flatMap((file) =>
+        file.imports
+          .filter((specifier) => specifier.startsWith("."))
+          .map((specifier) => resolveImport(file, specifier, all) ?? "")
+          .filter((target) => !target.startsWith(`${file.workspace.folder}/`))
+          .map((target) => `${file.path} reaches ${target}`)
+      ),
+      []
+    )
+  })
+
+  it("declares what it imports, and nothing else", () => {
+    const wrong = all.flatMap((workspace) => {
+      const own = files.filter((file) => file.workspace === workspace)
+      const used = new Set(
+        own
+          .filter((file) => !file.isTest)
+          .flatMap((file) => file.imports)
+          .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+          .map(packageOf)
+          .filter((name) => name !== workspace.name)
+      )
+      const missing = [...used].filter((name) => !workspace.dependencies.includes(name))
+      const idle = workspace.dependencies.filter((name) => !used.has(name))
+      return [
+        ...missing.map((name) => `${workspace.name} imports ${name} undeclared`),
+        ...idle.map((name) => `${workspace.name} declares ${name} for nothing`)
+      ]
+    })
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("has no cycle", () => {
+    const graph = new Map(
+      production.map((file) => [
+        file.path,
+        file.imports
+          .map((specifier) => resolveImport(file, specifier, all))
+          .filter((target): target is string => target !== undefined)
+      ])
+    )
+    const done = new Set<string>()
+    const cycles: Array<string> = []
+    const visit = (path: string, trail: ReadonlyArray<string>): void => {
+      if (trail.includes(path)) {
+        cycles.push([...trail.slice(trail.indexOf(path)), path].join(" -> "))
+        return
+      }
+      if (done.has(path)) return
+      for (const next of graph.get(path) ?? []) visit(next, [...trail, path])
+      done.add(path)
+    }
+    for (const path of graph.keys()) visit(path, [])
+    assert.deepStrictEqual(cycles, [])
+  })
+})

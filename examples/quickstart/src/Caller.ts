@@ -1,0 +1,98 @@
+/** The caller's side: its settings from the development server, and the calls it makes. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { type IdentityIssuer, makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+
+/** What `npm start` writes to `.data/dev.json`. */
+export interface DevelopmentSettings {
+  readonly base_url: string
+  readonly approval_base_url: string
+  readonly organization_id: string
+  readonly api_key: string
+  readonly identity: {
+    readonly issuer: string
+    readonly audience: string
+    readonly private_jwk: {
+      readonly x: string
+      readonly y: string
+      readonly d: string
+      readonly kid?: string
+    }
+  }
+  readonly return_origin: string
+}
+
+export type Json = Readonly<Record<string, unknown>>
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // The examples read what the interface documents; a typed client would check it.
+  // biome-ignore lint/suspicious/noExplicitAny: shapes are those of the interface
+  readonly body: any
+}
+
+export const readSettings = (directory: string): DevelopmentSettings | undefined => {
+  try {
+    return JSON.parse(readFileSync(join(directory, "dev.json"), "utf8"))
+  } catch {
+    return undefined
+  }
+}
+
+const send = async (url: string, init: RequestInit): Promise<Answer> => {
+  const response = await fetch(url, { ...init, redirect: "manual" })
+  const text = await response.text()
+  const isJson = /[/+]json\b/.test(response.headers.get("content-type") ?? "")
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
+}
+
+export interface Caller {
+  readonly settings: DevelopmentSettings
+  readonly issuer: IdentityIssuer
+  readonly get: (path: string) => Promise<Answer>
+  readonly write: (method: "POST" | "PUT", path: string, body: Json) => Promise<Answer>
+}
+
+/** The caller's backend: the API key never leaves it, and each write has an idempotency key of its own. */
+export const makeCaller = (settings: DevelopmentSettings): Caller => {
+  const authorization = `Bearer ${settings.api_key}`
+  const { issuer, audience, private_jwk } = settings.identity
+  return {
+    settings,
+    issuer: makeIdentityIssuer({ issuer, audience, privateJwk: private_jwk }),
+    get: (path) => send(settings.base_url + path, { headers: { authorization } }),
+    write: (method, path, body) =>
+      send(settings.base_url + path, {
+        method,
+        headers: {
+          authorization,
+          "content-type": "application/json",
+          "idempotency-key": crypto.randomUUID()
+        },
+        body: JSON.stringify(body)
+      })
+  }
+}
+
+/** A browser on the approval page: it keeps the session's cookie and sends the page's origin. */
+export const makeBrowser = (approvalUrl: string) => {
+  let cookie: string | undefined
+  return {
+    visit: () => send(approvalUrl, {}),
+    post: async (step: "ceremony" | "passkey" | "approval" | "decline", body: object): Promise<Answer> => {
+      const answer = await send(`${approvalUrl}/${step}`, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          origin: new URL(approvalUrl).origin,
+          ...(cookie === undefined ? {} : { cookie })
+        },
+        body: JSON.stringify(body)
+      })
+      const set = answer.headers.getSetCookie()[0]
+      if (set !== undefined) cookie = set.split(";")[0]
+      return answer
+    }
+  }
+}

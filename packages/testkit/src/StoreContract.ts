@@ -1,0 +1,62 @@
+import { layer } from "@effect/vitest"
+import type { MandateStore } from "@svc/domain/ports/MandateStore"
+import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { appendContract } from "./store-contract/AppendContract.ts"
+import { claimContract } from "./store-contract/ClaimContract.ts"
+import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
+import { dueContract } from "./store-contract/DueContract.ts"
+import { fidelityContract } from "./store-contract/FidelityContract.ts"
+import { journalContract } from "./store-contract/JournalContract.ts"
+import { listContract } from "./store-contract/ListContract.ts"
+import { loadContract } from "./store-contract/LoadContract.ts"
+import { organizationContract } from "./store-contract/OrganizationContract.ts"
+import { sessionContract } from "./store-contract/SessionContract.ts"
+import type { StoreClock } from "./store-contract/StoreUnderTest.ts"
+import { subjectContract } from "./store-contract/SubjectContract.ts"
+import { tenantContract } from "./store-contract/TenantContract.ts"
+
+/** 2026-01-01T00:00:00Z, where a test clock starts: timestamps before the year 2000 are not readable. */
+const START_MILLISECONDS = 1_767_225_600_000
+
+/** Longest that a store may take to come up and to shut down. */
+const START_TIMEOUT = "60 seconds"
+
+/**
+ * Registers the tests that every implementation of the storage ports must pass. The layer is built once for
+ * all of them; each test keeps to organizations of its own, so the store need not be empty, but while the
+ * tests run nobody else may write to it.
+ *
+ * `clock` says what the store's clock is: Effect's, then the tests drive it with `TestClock`, or a live one
+ * (a database's), then they are content with instants far enough from now, and skip what needs exact ones.
+ */
+export const storeContract = <E>(
+  name: string,
+  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations, E>,
+  options: { readonly clock: StoreClock }
+): void => {
+  const { clock } = options
+  const started =
+    clock === "live"
+      ? store()
+      : store().pipe(Layer.provideMerge(Layer.effectDiscard(TestClock.setTime(START_MILLISECONDS))))
+  layer(started, { excludeTestServices: clock === "live", timeout: START_TIMEOUT })(
+    `${name}: storage contract, ${clock} clock`,
+    (it) => {
+      appendContract(it, clock)
+      concurrencyContract(it)
+      claimContract(it, clock)
+      loadContract(it, clock)
+      fidelityContract(it)
+      sessionContract(it)
+      subjectContract(it)
+      listContract(it)
+      dueContract(it, clock)
+      journalContract(it)
+      organizationContract(it)
+      tenantContract(it)
+    }
+  )
+}

@@ -1,0 +1,98 @@
+import type { Vitest } from "@effect/vitest"
+import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
+import type { Organizations } from "@svc/domain/ports/Organizations"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import {
+  type ChangeParts,
+  type Current,
+  createdChange,
+  type MandatePlace,
+  newIdentifier
+} from "../StoreFixtures.ts"
+
+/** Whether the tests drive the store's clock, or only read it. */
+export type StoreClock = "test" | "live"
+
+/** How the tests of the contract are registered: with the storage ports at hand. */
+export type StoreIt = Vitest.MethodsNonLive<MandateStore | SubjectStore | Organizations>
+
+/** A limit that no test comes near. */
+export const PLENTY = 1000
+
+/** A mandate of a new organization and a new subject, unless given; not recorded yet. */
+export const newPlace = (parts: Partial<MandatePlace> = {}): MandatePlace => {
+  const mandate = parts.mandate ?? newIdentifier("mnd_")
+  return { organization: newIdentifier("org_"), subjectReference: `subject of ${mandate}`, ...parts, mandate }
+}
+
+/** The store's clock. */
+export const storeNow = Effect.gen(function* () {
+  const store = yield* MandateStore
+  return (yield* store.load({ organization: newIdentifier("org_") })).now
+})
+
+/** Loads a mandate that is there, with session and subject. */
+export const loadCurrent = Effect.fn("loadCurrent")(function* (place: {
+  readonly organization: string
+  readonly mandate: string
+}) {
+  const store = yield* MandateStore
+  const { organization, mandate } = place
+  const { now, stream } = yield* store.load({ organization, stream: { mandate }, approval: true })
+  if (stream === undefined) return yield* Effect.die(new Error(`${mandate} is not in the store`))
+  const current: Current = { now, stream }
+  return current
+})
+
+/** Records a new mandate and loads it. `parts` may be worked out from the instant it is created at. */
+export const recordMandate = Effect.fn("recordMandate")(function* (
+  place: Partial<MandatePlace> = {},
+  parts: (now: Instant) => ChangeParts & { readonly occurredAt?: Instant } = () => ({})
+) {
+  const store = yield* MandateStore
+  const now = yield* storeNow
+  const change = createdChange(newPlace(place), now, parts(now))
+  yield* store.append(change)
+  return yield* loadCurrent(change)
+})
+
+/** Appends and loads the stream again. */
+export const appendAndLoad = Effect.fn("appendAndLoad")(function* (change: StreamChange) {
+  const store = yield* MandateStore
+  yield* store.append(change)
+  return yield* loadCurrent(change)
+})
+
+/** Everything that a change could leave behind, as far as the ports show it. Clocks are left out. */
+export const observe = Effect.fn("observe")(function* (change: StreamChange) {
+  const store = yield* MandateStore
+  const subjects = yield* SubjectStore
+  const { organization, mandate } = change
+  const subjectReference = change.mandateState.terms.subject_reference
+  const at = { organization, mandate }
+  const byAuthorization = yield* Effect.forEach(change.authorizations, ({ id }) =>
+    store.load({ organization, stream: { authorization: id } })
+  )
+  const byToken = yield* Effect.forEach(change.sessions, ({ tokenHash }) =>
+    store.load({ stream: { approvalTokenHash: tokenHash }, approval: true })
+  )
+  const keys = yield* Effect.forEach(
+    change.claims.filter(({ kind }) => kind === "idempotency_key"),
+    ({ name }) => store.load({ organization, idempotencyKey: name })
+  )
+  const mandates = yield* store.listMandates({ organization, limit: PLENTY })
+  const authorizations = yield* store.listAuthorizations({ ...at, limit: PLENTY })
+  return {
+    stream: (yield* store.load({ organization, stream: { mandate }, approval: true })).stream,
+    byAuthorization: byAuthorization.map(({ stream }) => stream),
+    byToken: byToken.map(({ stream }) => stream),
+    keys: keys.map(({ held }) => held),
+    mandates: mandates.mandates,
+    due: mandates.due,
+    authorizations: authorizations?.authorizations,
+    journal: yield* store.journal({ ...at, afterSeq: 0, uptoSeq: PLENTY, limit: PLENTY }),
+    subject: (yield* subjects.load({ organization, subjectReference })).subject
+  }
+})

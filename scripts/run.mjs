@@ -1,0 +1,79 @@
+/*
+ * Runs a TypeScript file of this repository: `node scripts/run.mjs <file.ts> [arguments]`.
+ *
+ * This file is plain JavaScript without dependencies, because it runs under whatever Node started npm (20 or later),
+ * before anything is installed. It installs what package-lock.json names when that has not been done, then hands over
+ * to the Node that comes with the dependencies.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const modules = join(root, "node_modules")
+const stamp = join(modules, ".installed")
+const EX_SOFTWARE = 70
+const MINIMUM_NODE = [22, 19]
+
+const wanted = () =>
+  createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex")
+
+const isInstalled = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted()
+
+const install = () => {
+  process.stderr.write("Installing dependencies, once ...\n")
+  const windows = process.platform === "win32"
+  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: root,
+    stdio: ["ignore", process.stderr, process.stderr],
+    shell: windows
+  })
+  if (status !== 0) {
+    process.stderr.write("npm ci failed; see above.\n")
+    process.exit(status ?? EX_SOFTWARE)
+  }
+  writeFileSync(stamp, wanted())
+}
+
+const ownNode = () => {
+  const name = process.platform === "win32" ? "node.exe" : "node"
+  const candidates = [
+    join(
+      modules,
+      `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`,
+      "bin",
+      name
+    )
+  ]
+  const found = candidates.find((path) => existsSync(path))
+  if (found !== undefined) return found
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
+  if (major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1]))
+    return process.execPath
+  process.stderr.write(`Node ${MINIMUM_NODE.join(".")} or later is needed on this platform.\n`)
+  process.exit(EX_SOFTWARE)
+}
+
+const [file, ...rest] = process.argv.slice(2)
+if (!isInstalled()) install()
+if (file !== undefined) {
+  const node = ownNode()
+  const child = spawn(node, [join(root, file), ...rest], {
+    cwd: root,
+    stdio: "inherit",
+    env: {
+      ...process.env,
+      PATH: `${dirname(node)}${process.platform === "win32" ? ";" : ":"}${process.env.PATH}`
+    }
+  })
+  // A terminal sends its signals to the child as well; one sent to this process alone is passed on.
+  process.on("SIGINT", () => {})
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  child.on("exit", (code, signal) => {
+    process.exitCode = code ?? (signal === "SIGINT" ? 130 : EX_SOFTWARE)
+  })
+}
