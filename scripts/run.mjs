@@ -1,5 +1,6 @@
 /*
- * Runs a TypeScript file of this repository: `node scripts/run.mjs <file.ts> [arguments]`.
+ * Runs a TypeScript file of this repository, or a tool that it depends on:
+ * `node scripts/run.mjs <file.ts> [arguments]`, `node scripts/run.mjs --bin <tool> [arguments]`.
  *
  * This file is plain JavaScript without dependencies, because it runs under whatever Node started npm (20 or later),
  * before anything is installed. It installs what package-lock.json names when that has not been done, then hands over
@@ -7,13 +8,14 @@
  */
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
 const stamp = join(modules, ".installed")
+const lock = join(root, ".installing")
 const EX_SOFTWARE = 70
 const MINIMUM_NODE = [22, 19]
 
@@ -24,7 +26,39 @@ const wanted = () =>
 
 const isInstalled = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted()
 
+const isAlive = (pid) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === "EPERM"
+  }
+}
+
+const sleep = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+
+/** Two commands may be started at once on a fresh clone; one of them installs, the other waits. */
+const alone = (then) => {
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" })
+      break
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error
+    }
+    const holder = existsSync(lock) ? Number(readFileSync(lock, "utf8")) : 0
+    if (holder > 0 && !isAlive(holder)) rmSync(lock, { force: true })
+    else sleep(200)
+  }
+  try {
+    then()
+  } finally {
+    rmSync(lock, { force: true })
+  }
+}
+
 const install = () => {
+  if (isInstalled()) return
   process.stderr.write("Installing dependencies, once ...\n")
   const windows = process.platform === "win32"
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
@@ -34,6 +68,7 @@ const install = () => {
   })
   if (status !== 0) {
     process.stderr.write("npm ci failed; see above.\n")
+    rmSync(lock, { force: true })
     process.exit(status ?? EX_SOFTWARE)
   }
   writeFileSync(stamp, wanted())
@@ -58,8 +93,14 @@ const ownNode = () => {
   process.exit(EX_SOFTWARE)
 }
 
-const [file, ...rest] = process.argv.slice(2)
-if (!isInstalled()) install()
+const toolFile = (name) => {
+  const { bin } = JSON.parse(readFileSync(join(modules, name, "package.json"), "utf8"))
+  return join("node_modules", name, typeof bin === "string" ? bin : bin[name])
+}
+
+const given = process.argv.slice(2)
+if (!isInstalled()) alone(install)
+const [file, ...rest] = given[0] === "--bin" ? [toolFile(given[1]), ...given.slice(2)] : given
 if (file !== undefined) {
   const node = ownNode()
   const child = spawn(node, [join(root, file), ...rest], {

@@ -32,7 +32,7 @@ export interface Answer {
   readonly body: any
 }
 
-export const readSettings = (directory: string): DevelopmentSettings | undefined => {
+const readSettings = (directory: string): DevelopmentSettings | undefined => {
   try {
     return JSON.parse(readFileSync(join(directory, "dev.json"), "utf8"))
   } catch {
@@ -47,6 +47,14 @@ const send = async (url: string, init: RequestInit): Promise<Answer> => {
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
 }
 
+export const say = (text: string) => console.log(text)
+
+/** The answer, if it has this status; an error that shows the problem otherwise. */
+export const expect = (answer: Answer, status: number): Answer => {
+  if (answer.status === status) return answer
+  throw new Error(`expected status ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
+
 export interface Caller {
   readonly settings: DevelopmentSettings
   readonly issuer: IdentityIssuer
@@ -55,7 +63,7 @@ export interface Caller {
 }
 
 /** The caller's backend: the API key never leaves it, and each write has an idempotency key of its own. */
-export const makeCaller = (settings: DevelopmentSettings): Caller => {
+const makeCaller = (settings: DevelopmentSettings): Caller => {
   const authorization = `Bearer ${settings.api_key}`
   const { issuer, audience, private_jwk } = settings.identity
   return {
@@ -95,4 +103,20 @@ export const makeBrowser = (approvalUrl: string) => {
       return answer
     }
   }
+}
+
+/** Runs an example against the development server, or says what is missing. */
+export const withCaller = async (run: (caller: Caller) => Promise<void>): Promise<void> => {
+  const directory = process.env.SVC_DATA_DIR ?? ".data"
+  const settings = readSettings(directory)
+  if (settings === undefined) {
+    console.error(`No ${directory}/dev.json: start the development server with "npm start" first.`)
+    process.exitCode = 1
+    return
+  }
+  await run(makeCaller(settings)).catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : error)
+    console.error(`Is the development server running at ${settings.base_url}?`)
+    process.exitCode = 1
+  })
 }

@@ -6,17 +6,11 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/Commitment"
 import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
-import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Result } from "effect"
-import { type Answer, type Caller, type Json, makeBrowser, makeCaller, readSettings } from "./Caller.ts"
+import { approve, decline } from "./Approval.ts"
+import { type Answer, type Caller, expect, type Json, say, withCaller } from "./Caller.ts"
 
-const say = (text: string) => console.log(text)
 const step = (title: string) => say(`\n== ${title}`)
-
-const expect = (answer: Answer, status: number): Answer => {
-  if (answer.status === status) return answer
-  throw new Error(`expected status ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
-}
 
 const inOneYear = (): string => new Date(Date.now() + 365 * 86_400_000).toISOString()
 
@@ -49,27 +43,6 @@ const openSession = async (caller: Caller, mandate: string, subject: string): Pr
   const { body } = expect(session, 201)
   say(`approval session ${body.id} is ${body.state} until ${body.expires_at}`)
   return body.approval_url
-}
-
-/** What the end user does on the approval page; the passkey is software here. */
-const approve = async (approvalUrl: string): Promise<void> => {
-  const browser = makeBrowser(approvalUrl)
-  const passkey = makeSoftwarePasskey({ origin: new URL(approvalUrl).origin })
-  expect(await browser.visit(), 200)
-  const first = expect(await browser.post("ceremony", {}), 200).body
-  expect(await browser.post("passkey", passkey.register(first.options)), 201)
-  say("the user created a passkey")
-  const second = expect(await browser.post("ceremony", {}), 200).body
-  for (const { label, value } of second.statement.display.lines) say(`   ${label}: ${value}`)
-  const approval = await browser.post("approval", passkey.authenticate(second.options))
-  const { redirect_to } = expect(approval, 200).body
-  say(`the user approved exactly this and returns to ${new URL(redirect_to).origin}`)
-}
-
-const decline = async (approvalUrl: string): Promise<void> => {
-  const browser = makeBrowser(approvalUrl)
-  expect(await browser.post("ceremony", {}), 200)
-  expect(await browser.post("decline", {}), 200)
 }
 
 interface Proposal {
@@ -146,15 +119,4 @@ const walk = async (caller: Caller): Promise<void> => {
   say("\nevidence verified")
 }
 
-const directory = process.env.SVC_DATA_DIR ?? ".data"
-const settings = readSettings(directory)
-if (settings === undefined) {
-  console.error(`No ${directory}/dev.json: start the development server with "npm start" first.`)
-  process.exitCode = 1
-} else {
-  await walk(makeCaller(settings)).catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : error)
-    console.error(`Is the development server running at ${settings.base_url}?`)
-    process.exitCode = 1
-  })
-}
+await withCaller(walk)

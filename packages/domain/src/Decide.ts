@@ -183,11 +183,9 @@ const propose = (
     authorization_id: command.authorizationId,
     data
   }
-  return record(
-    stream,
-    [fact],
-    periods.map((period) => period.endsAt)
-  )
+  // After the window the periods shown are its last ones, whose ends may have passed: they bound nothing.
+  const ends = periods.map((period) => period.endsAt).filter((end) => end > now)
+  return record(stream, [fact], ends)
 }
 
 const sameCommit = (authorization: AuthorizationState, body: CommitBody): boolean =>
@@ -210,6 +208,7 @@ type Report =
  */
 const contradict = (
   stream: StreamState,
+  journalBytes: number,
   authorization: AuthorizationState,
   report: Report,
   now: Instant
@@ -224,7 +223,10 @@ const contradict = (
     (authorization.state === "EXPIRED" || authorization.state === "CANCELLED") &&
     !authorization.late
   const known = authorization.conflicts.includes(outcomeDigest(report))
-  if (known || (!late && authorization.conflicts.length >= MAX_OUTCOME_CONFLICTS)) return Result.fail(refusal)
+  const full =
+    authorization.conflicts.length >= MAX_OUTCOME_CONFLICTS ||
+    !fitsJournal(stream, journalBytes, report.content, 0)
+  if (known || (full && !late)) return Result.fail(refusal)
   const fact: JournalFact = {
     type: "authorization.outcome_conflict",
     occurred_at: formatNanos(now),
@@ -248,6 +250,7 @@ const isConsumed = (stream: StreamState): boolean => {
 
 const commit = (
   stream: StreamState,
+  journalBytes: number,
   authorization: AuthorizationState,
   given: CommitBody,
   now: Instant
@@ -263,7 +266,7 @@ const commit = (
   } as CommitBody
   if (authorization.state === "COMMITTED" && sameCommit(authorization, content)) return alreadySo(stream)
   if (authorization.state !== "RESERVED") {
-    return contradict(stream, authorization, { reported: "COMMITTED", content }, now)
+    return contradict(stream, journalBytes, authorization, { reported: "COMMITTED", content }, now)
   }
   const occurred_at = formatNanos(now)
   const committed: JournalFact = {
@@ -282,6 +285,7 @@ const commit = (
 
 const cancel = (
   stream: StreamState,
+  journalBytes: number,
   authorization: AuthorizationState,
   content: CancellationBody,
   now: Instant
@@ -289,7 +293,7 @@ const cancel = (
   if (authorization.state === "CANCELLED" && sameCancellation(authorization, content))
     return alreadySo(stream)
   if (authorization.state !== "RESERVED") {
-    return contradict(stream, authorization, { reported: "CANCELLED", content }, now)
+    return contradict(stream, journalBytes, authorization, { reported: "CANCELLED", content }, now)
   }
   return record(stream, [
     {
@@ -398,11 +402,11 @@ export const decide = (
       return propose(stream, journalBytes, command, now)
     case "Commit":
       return onAuthorization(stream, command.authorizationId, (authorization) =>
-        commit(stream, authorization, command.body, now)
+        commit(stream, journalBytes, authorization, command.body, now)
       )
     case "Cancel":
       return onAuthorization(stream, command.authorizationId, (authorization) =>
-        cancel(stream, authorization, command.body, now)
+        cancel(stream, journalBytes, authorization, command.body, now)
       )
     case "ReportRefund":
       return onAuthorization(stream, command.authorizationId, (authorization) =>

@@ -133,16 +133,28 @@ const policyFaults = (policy: Policy, isKnownZone: (name: string) => boolean): R
   return [...faults, ...periodFaults(policy.periods ?? [], isKnownZone)]
 }
 
-/** The same date and time so many calendar years later; 29 February becomes 28 where there is none. */
+const LAST_YEAR = 9999
+/** Last instant that a request can name. */
+const LAST_INSTANT = instantOf("9999-12-31T23:59:59.999999999Z")
+
+/**
+ * The same date and time so many calendar years later, or the last instant there is where that comes first; 29
+ * February becomes 28 where there is none.
+ */
 const yearsLater = (instant: Instant, years: number): Instant => {
   const text = formatInstant(instant)
   const year = Number(text.slice(0, 4)) + years
+  if (year > LAST_YEAR) return LAST_INSTANT
   const rest = text.slice(4)
   const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
   return instantOf(`${year}${rest.startsWith("-02-29") && !leap ? `-02-28${rest.slice(6)}` : rest}`)
 }
 
-const windowFaults = (terms: ProposedTerms, now: Instant): ReadonlyArray<MemberFault> => {
+const windowFaults = (
+  terms: ProposedTerms,
+  now: Instant,
+  deadlineGiven: boolean
+): ReadonlyArray<MemberFault> => {
   const startsAt = instantOf(terms.window.starts_at)
   const endsAt = instantOf(terms.window.ends_at)
   const deadline = instantOf(terms.approval_deadline)
@@ -158,6 +170,8 @@ const windowFaults = (terms: ProposedTerms, now: Instant): ReadonlyArray<MemberF
   } else if (endsAt > yearsLater(startsAt, WINDOW_MAX_YEARS)) {
     faults.push(fault(["window", "ends_at"], "invalid_value", "must be at most 10 years after starts_at"))
   }
+  // A deadline that was filled in is wrong only where the window is, which is said already.
+  if (!deadlineGiven) return faults
   if (deadline <= now) faults.push(fault(["approval_deadline"], "invalid_value", "must be in the future"))
   else if (deadline > endsAt && endsAt > now) {
     faults.push(fault(["approval_deadline"], "invalid_value", "must not be after window.ends_at"))
@@ -198,7 +212,7 @@ export const proposeTerms = (
   const faults = [
     ...kindFaults(body),
     ...policyFaults(terms.policy, isKnownZone),
-    ...windowFaults(terms, now)
+    ...windowFaults(terms, now, body.approval_deadline !== undefined)
   ]
   return faults.length === 0 ? Result.succeed(terms) : Result.fail(faults)
 }

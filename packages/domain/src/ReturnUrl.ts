@@ -29,7 +29,9 @@ export const parseReturnUrl = (
   return settings.returnOrigins.includes(url.origin) ? url : undefined
 }
 
-const decodedName = (parameter: string): string => new URLSearchParams(parameter).keys().next().value ?? ""
+/** A leading question mark is part of a name here, while a lone argument of `URLSearchParams` would lose it. */
+const decodedName = (parameter: string): string =>
+  new URLSearchParams(`&${parameter}`).keys().next().value ?? ""
 
 /**
  * Where the browser goes after approve or decline: the `return_url` with `return_state` and `approval_session_id` in
@@ -44,6 +46,6 @@ export const redirectTo = (
     .slice(1)
     .split("&")
     .filter((parameter) => parameter !== "" && !Object.hasOwn(parameters, decodedName(parameter)))
-  url.search = [...kept, new URLSearchParams(parameters).toString()].join("&")
+  url.search = `?${[...kept, new URLSearchParams(parameters).toString()].join("&")}`
   return url.href
 }

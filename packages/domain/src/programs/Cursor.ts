@@ -4,6 +4,7 @@ import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { isJsonObject, type JsonObject } from "@svc/protocol/Json"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { parseStrictJson } from "@svc/protocol/StrictJson"
+import { isWellFormedText } from "@svc/protocol/Text"
 import { Effect, Result } from "effect"
 import { InvalidCursor } from "../Refusals.ts"
 
@@ -20,7 +21,7 @@ const decode = (scope: ListScope, cursor: string): string | number | undefined =
   const parsed = parseStrictJson(bytes)
   if (Result.isFailure(parsed) || !isJsonObject(parsed.success)) return undefined
   const { after } = parsed.success
-  if (typeof after !== "string" && typeof after !== "number") return undefined
+  if (typeof after !== "number" && !(typeof after === "string" && isWellFormedText(after))) return undefined
   return encodeCursor(scope, after) === cursor ? after : undefined
 }
 

@@ -3,8 +3,6 @@ import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../ListPage.ts"
 
 /** Most entries per policy period of GET periods, unless the query says otherwise. */
 export const PERIODS_LIMIT_DEFAULT = 12
-/** Longest `Idempotency-Key`, in characters (part 3). */
-export const IDEMPOTENCY_KEY_MAX_CHARACTERS = 255
 
 /** The path parameters. A malformed identifier is answered as an absent one, so its form is not checked here. */
 export const mandateParams = {

@@ -1,0 +1,125 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Redacted, Result } from "effect"
+import { DEV_HELP, devConfig, SERVER_HELP, serverConfig } from "./Config.ts"
+
+const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+const COMPLETE = {
+  SVC_ENVIRONMENT: "live",
+  SVC_STORE: "memory",
+  SVC_BASE_URL: "https://api.example.com",
+  SVC_APPROVAL_BASE_URL: "https://approve.example.com/",
+  SVC_MASTER_KEY: MASTER_KEY
+}
+
+type Variables = Readonly<Record<string, string>>
+
+const read = <A, E>(config: Effect.Effect<A, E>, env: Variables) =>
+  Effect.result(Effect.provideService(config, ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })))
+
+describe("settings of svc serve", () => {
+  it.effect("are read, with defaults", () =>
+    Effect.gen(function* () {
+      const { masterKey, ...config } = yield* Effect.fromResult(yield* read(serverConfig, COMPLETE))
+      assert.strictEqual(Redacted.value(masterKey).length, 32)
+      assert.deepStrictEqual(config, {
+        environment: "live",
+        store: "memory",
+        port: 8080,
+        approvalPort: 8081,
+        baseUrl: "https://api.example.com",
+        approvalBaseUrl: "https://approve.example.com",
+        rpId: "approve.example.com",
+        masterKeyPrevious: undefined,
+        rateLimit: { rate: 100, burst: 200 },
+        logLevel: "Info"
+      })
+    })
+  )
+
+  for (const name of Object.keys(COMPLETE)) {
+    it.effect(`need ${name}, and not an empty one`, () =>
+      Effect.gen(function* () {
+        const { [name]: _, ...others } = COMPLETE as Variables
+        for (const env of [others, { ...others, [name]: "" }]) {
+          const result = yield* read(serverConfig, env)
+          const fault = Result.isFailure(result) ? result.failure : undefined
+          assert.strictEqual(fault?.exitCode, 78)
+          assert.match(fault?.line ?? "", new RegExp(`^${name} is missing`, "u"))
+          assert.notInclude(fault?.line ?? "", "\n")
+        }
+      })
+    )
+  }
+
+  for (const [name, value] of [
+    ["SVC_ENVIRONMENT", "prod"],
+    ["SVC_STORE", "postgres://x"],
+    ["SVC_PORT", "0"],
+    ["SVC_PORT", "65536"],
+    ["SVC_PORT", "8080.0"],
+    ["SVC_APPROVAL_PORT", "8080"],
+    ["SVC_BASE_URL", "http://api.example.com"],
+    ["SVC_BASE_URL", "https://api.example.com/v1"],
+    ["SVC_BASE_URL", "https://user@api.example.com"],
+    ["SVC_BASE_URL", "api.example.org"],
+    ["SVC_APPROVAL_BASE_URL", "http://localhost:8081"],
+    ["SVC_APPROVAL_BASE_URL", "https://api.example.com"],
+    ["SVC_RP_ID", "example.org"],
+    ["SVC_RP_ID", "com"],
+    ["SVC_MASTER_KEY", `${MASTER_KEY}=`],
+    ["SVC_MASTER_KEY", MASTER_KEY.slice(1)],
+    ["SVC_MASTER_KEY_PREVIOUS", "secret"],
+    ["SVC_RATE_LIMIT", "0"],
+    ["SVC_RATE_LIMIT", "1:0"],
+    ["SVC_RATE_LIMIT", "on"],
+    ["SVC_LOG_LEVEL", "loud"]
+  ] as const) {
+    it.effect(`refuse ${name}=${value} without quoting it`, () =>
+      Effect.gen(function* () {
+        const result = yield* read(serverConfig, { ...COMPLETE, [name]: value })
+        const fault = Result.isFailure(result) ? result.failure : undefined
+        assert.strictEqual(fault?.exitCode, 78)
+        assert.match(fault?.line ?? "", new RegExp(`^${name} must be`, "u"))
+        if (value.length > 8) assert.notInclude(fault?.line ?? "", value)
+      })
+    )
+  }
+
+  it.effect("take a parent domain as rp id, and other rates", () =>
+    Effect.gen(function* () {
+      const env = { ...COMPLETE, SVC_RP_ID: "example.com" }
+      for (const [text, rateLimit] of [
+        ["off", "off"],
+        ["7", { rate: 7, burst: 14 }],
+        ["7:9", { rate: 7, burst: 9 }]
+      ] as const) {
+        const config = yield* Effect.fromResult(yield* read(serverConfig, { ...env, SVC_RATE_LIMIT: text }))
+        assert.strictEqual(config.rpId, "example.com")
+        assert.deepStrictEqual(config.rateLimit, rateLimit)
+      }
+    })
+  )
+})
+
+describe("settings of the development server", () => {
+  it.effect("have defaults for everything", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* Effect.fromResult(yield* read(devConfig, {})), {
+        store: "memory",
+        port: 8080,
+        approvalPort: 8081,
+        rateLimit: { rate: 100, burst: 200 },
+        logLevel: "Info",
+        dataDir: ".data"
+      })
+    })
+  )
+})
+
+describe("help", () => {
+  it("names every setting", () => {
+    for (const name of Object.keys(COMPLETE)) assert.include(SERVER_HELP, name)
+    assert.include(DEV_HELP, "SVC_DATA_DIR")
+  })
+})

@@ -1,0 +1,291 @@
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
+import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
+import { badSetting, type StartFault } from "./StartFault.ts"
+
+/** A value read from the environment, and what `--help` says about it. */
+interface Setting<A> {
+  readonly name: string
+  readonly meaning: string
+  /** What a value must be, to be said when it is not. */
+  readonly form: string
+  /** As it would be written. Absent: the setting has none. */
+  readonly byDefault?: string
+  readonly parse: (text: string) => A | undefined
+}
+
+const literals =
+  <const A extends ReadonlyArray<string>>(...values: A) =>
+  (text: string): A[number] | undefined =>
+    values.includes(text) ? text : undefined
+
+const MAX_PORT = 65_535
+
+const parsePort = (text: string): number | undefined => {
+  const port = /^\d{1,5}$/u.test(text) ? Number(text) : 0
+  return port >= 1 && port <= MAX_PORT ? port : undefined
+}
+
+/** An `http` or `https` origin, as WHATWG URL serializes it: no path, query, fragment or user info. */
+const parseOrigin = (text: string): string | undefined => {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined
+  return url.href === `${url.origin}/` ? url.origin : undefined
+}
+
+const MASTER_KEY_BYTES = 32
+
+const parseMasterKey = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
+  const bytes = decodeBase64Url(text)
+  return bytes?.length === MASTER_KEY_BYTES ? Redacted.make(bytes, { label: "master key" }) : undefined
+}
+
+const MAX_RATE = 1_000_000
+
+/** `off`, or `rate` a second with twice as much at once, or `rate:burst`. */
+const parseRate = (text: string): Rate | "off" | undefined => {
+  if (text === "off") return "off"
+  const [, rate, burst] = /^(\d{1,7})(?::(\d{1,7}))?$/u.exec(text) ?? []
+  if (rate === undefined) return undefined
+  const limit = { rate: Number(rate), burst: burst === undefined ? 2 * Number(rate) : Number(burst) }
+  const isSound = limit.rate >= 1 && limit.burst >= 1 && limit.rate <= MAX_RATE && limit.burst <= 2 * MAX_RATE
+  return isSound ? limit : undefined
+}
+
+const LOG_LEVELS: Readonly<Record<string, LogLevel.LogLevel>> = {
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error",
+  none: "None"
+}
+
+const parseLogLevel = (text: string): LogLevel.LogLevel | undefined =>
+  Object.hasOwn(LOG_LEVELS, text) ? LOG_LEVELS[text] : undefined
+
+const ENVIRONMENT = {
+  name: "SVC_ENVIRONMENT",
+  meaning: "The environment that this deployment serves; keys of the other are refused.",
+  form: "test or live",
+  parse: literals("test", "live")
+} as const satisfies Setting<unknown>
+
+const STORE = {
+  name: "SVC_STORE",
+  meaning: "Where everything is kept. memory: lost when the process ends.",
+  form: "memory",
+  parse: literals("memory")
+} as const satisfies Setting<unknown>
+
+const PORT = {
+  name: "SVC_PORT",
+  meaning: "Port of the API.",
+  form: "a port number of 1 to 65535",
+  byDefault: "8080",
+  parse: parsePort
+} as const satisfies Setting<unknown>
+
+const APPROVAL_PORT = {
+  name: "SVC_APPROVAL_PORT",
+  meaning: "Port of the approval pages.",
+  form: "a port number of 1 to 65535, other than SVC_PORT",
+  byDefault: "8081",
+  parse: parsePort
+} as const satisfies Setting<unknown>
+
+const BASE_URL = {
+  name: "SVC_BASE_URL",
+  meaning: "Where callers reach the API.",
+  form: "an origin such as https://api.example.com (https in the live environment)",
+  parse: parseOrigin
+} as const satisfies Setting<unknown>
+
+const APPROVAL_BASE_URL = {
+  name: "SVC_APPROVAL_BASE_URL",
+  meaning: "Where end users reach the approval pages: an origin of its own.",
+  form: "an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only)",
+  parse: parseOrigin
+} as const satisfies Setting<unknown>
+
+const RP_ID = {
+  name: "SVC_RP_ID",
+  meaning: "Relying party id of the passkeys. By default the host of SVC_APPROVAL_BASE_URL.",
+  form: "the host of SVC_APPROVAL_BASE_URL or a parent domain of it",
+  parse: (text: string) => (/^[a-z0-9.-]+$/u.test(text) ? text : undefined)
+} as const satisfies Setting<unknown>
+
+const MASTER_KEY = {
+  name: "SVC_MASTER_KEY",
+  meaning: "Master key; what is secret in the store is sealed under it.",
+  form: "32 bytes as unpadded base64url",
+  parse: parseMasterKey
+} as const satisfies Setting<unknown>
+
+const MASTER_KEY_PREVIOUS = {
+  name: "SVC_MASTER_KEY_PREVIOUS",
+  meaning: "The master key before; it only opens what it sealed.",
+  form: "32 bytes as unpadded base64url",
+  parse: parseMasterKey
+} as const satisfies Setting<unknown>
+
+const RATE_LIMIT = {
+  name: "SVC_RATE_LIMIT",
+  meaning: "Requests of one API key in this process: a second, and at once (by default twice as many).",
+  form: "off, or rate[:burst] such as 100:200",
+  byDefault: `${DEFAULT_RATE.rate}:${DEFAULT_RATE.burst}`,
+  parse: parseRate
+} as const satisfies Setting<unknown>
+
+const LOG_LEVEL = {
+  name: "SVC_LOG_LEVEL",
+  meaning: "The least that is logged.",
+  form: Object.keys(LOG_LEVELS).join(", "),
+  byDefault: "info",
+  parse: parseLogLevel
+} as const satisfies Setting<unknown>
+
+const DATA_DIR = {
+  name: "SVC_DATA_DIR",
+  meaning: "Folder of the development server, where it writes dev.json.",
+  form: "a path",
+  byDefault: ".data",
+  parse: (text: string) => text
+} as const satisfies Setting<unknown>
+
+const DEV_STORE = { ...STORE, byDefault: "memory" } as const
+
+/** A variable that is empty is as one that is not there. */
+const written = (setting: Setting<unknown>): Effect.Effect<string | undefined, StartFault> =>
+  Config.option(Config.Redacted(setting.name)).pipe(
+    Effect.mapError(() => badSetting(`${setting.name} cannot be read`)),
+    Effect.map((option) => Option.getOrUndefined(Option.map(option, Redacted.value)) || undefined)
+  )
+
+/** Never quotes a value: it may be a secret in the wrong place. */
+const isBad = (setting: Setting<unknown>): StartFault => badSetting(`${setting.name} must be ${setting.form}`)
+
+const optional = Effect.fnUntraced(function* <A>(
+  setting: Setting<A>
+): Effect.fn.Return<A | undefined, StartFault> {
+  const text = (yield* written(setting)) ?? setting.byDefault
+  if (text === undefined) return undefined
+  const value = setting.parse(text)
+  return value === undefined ? yield* isBad(setting) : value
+})
+
+const required = Effect.fnUntraced(function* <A>(setting: Setting<A>): Effect.fn.Return<A, StartFault> {
+  const value = yield* optional(setting)
+  if (value !== undefined) return value
+  return yield* badSetting(`${setting.name} is missing; it must be ${setting.form}`)
+})
+
+/** What both ways of starting need. */
+export interface ServerConfig {
+  readonly environment: "test" | "live"
+  readonly store: "memory"
+  readonly port: number
+  readonly approvalPort: number
+  /** Origin, without a trailing slash. */
+  readonly baseUrl: string
+  /** Origin, without a trailing slash. */
+  readonly approvalBaseUrl: string
+  readonly rpId: string
+  readonly masterKey: Redacted.Redacted<Uint8Array>
+  readonly masterKeyPrevious: Redacted.Redacted<Uint8Array> | undefined
+  readonly rateLimit: Rate | "off"
+  readonly logLevel: LogLevel.LogLevel
+}
+
+/** What the development server reads; the rest it makes. */
+export type DevConfig = Pick<ServerConfig, "store" | "port" | "approvalPort" | "rateLimit" | "logLevel"> & {
+  readonly dataDir: string
+}
+
+const readPorts = Effect.gen(function* () {
+  const port = yield* required(PORT)
+  const approvalPort = yield* required(APPROVAL_PORT)
+  if (port === approvalPort) return yield* isBad(APPROVAL_PORT)
+  return { port, approvalPort }
+})
+
+const isLocalhost = (url: URL): boolean => url.hostname === "localhost" || url.hostname.endsWith(".localhost")
+
+const readOrigins = Effect.fnUntraced(function* (environment: "test" | "live") {
+  const baseUrl = yield* required(BASE_URL)
+  if (environment === "live" && !baseUrl.startsWith("https:")) return yield* isBad(BASE_URL)
+  const approvalBaseUrl = yield* required(APPROVAL_BASE_URL)
+  const approval = new URL(approvalBaseUrl)
+  const isSecure = approval.protocol === "https:" || (environment === "test" && isLocalhost(approval))
+  if (!isSecure || approvalBaseUrl === baseUrl) return yield* isBad(APPROVAL_BASE_URL)
+  const rpId = (yield* optional(RP_ID)) ?? approval.hostname
+  const isOwn = approval.hostname === rpId || (rpId.includes(".") && approval.hostname.endsWith(`.${rpId}`))
+  return isOwn ? { baseUrl, approvalBaseUrl, rpId } : yield* isBad(RP_ID)
+})
+
+/** Settings of `svc serve`; fails with the first that is missing or bad (part 9). */
+export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(function* () {
+  const environment = yield* required(ENVIRONMENT)
+  return {
+    environment,
+    store: yield* required(STORE),
+    ...(yield* readPorts),
+    ...(yield* readOrigins(environment)),
+    masterKey: yield* required(MASTER_KEY),
+    masterKeyPrevious: yield* optional(MASTER_KEY_PREVIOUS),
+    rateLimit: yield* required(RATE_LIMIT),
+    logLevel: yield* required(LOG_LEVEL)
+  }
+})
+
+/** Settings of the development server. */
+export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
+  return {
+    store: yield* required(DEV_STORE),
+    ...(yield* readPorts),
+    rateLimit: yield* required(RATE_LIMIT),
+    logLevel: yield* required(LOG_LEVEL),
+    dataDir: yield* required(DATA_DIR)
+  }
+})
+
+const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
+  ENVIRONMENT,
+  STORE,
+  BASE_URL,
+  APPROVAL_BASE_URL,
+  MASTER_KEY,
+  MASTER_KEY_PREVIOUS,
+  RP_ID,
+  PORT,
+  APPROVAL_PORT,
+  RATE_LIMIT,
+  LOG_LEVEL
+]
+
+const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
+  PORT,
+  APPROVAL_PORT,
+  DEV_STORE,
+  DATA_DIR,
+  RATE_LIMIT,
+  LOG_LEVEL
+]
+
+const OPTIONAL = new Set<string>([MASTER_KEY_PREVIOUS.name, RP_ID.name])
+
+const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
+  const entries = settings.map(({ byDefault, form, meaning, name }) => {
+    const otherwise = OPTIONAL.has(name) ? "Optional." : "Required."
+    return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? otherwise : `Default ${byDefault}.`}`
+  })
+  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 stopped by a signal, 75 a port is in use, 78 a setting is missing or bad.\n`
+}
+
+/** What `svc serve --help` prints. */
+export const SERVER_HELP = helpOf("svc serve: the API and the approval pages.", SERVER_SETTINGS)
+
+/** What the development server's `--help` prints. */
+export const DEV_HELP = helpOf(
+  "The development server: the API and the approval pages in the test environment, with everything made on first start. Not for production.",
+  DEV_SETTINGS
+)

@@ -1,0 +1,100 @@
+import { randomBytes } from "node:crypto"
+import { join, resolve } from "node:path"
+import type { Organization } from "@svc/domain/Organization"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { formatInstant } from "@svc/protocol/Timestamp"
+import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
+import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
+import * as JsonLog from "./JsonLog.ts"
+import { listenersLayer, portsLayer } from "./Service.ts"
+
+/** The development server is for this machine only. */
+const HOST = "127.0.0.1"
+const MASTER_KEY_BYTES = 32
+const NANOS_PER_MILLISECOND = 1_000_000n
+
+/** Everything that `svc serve` must be told. The memory store outlives no master key, so each start has a new one. */
+const serverConfigOf = (config: DevConfig): ServerConfig => ({
+  ...config,
+  environment: "test",
+  baseUrl: `http://localhost:${config.port}`,
+  approvalBaseUrl: `http://localhost:${config.approvalPort}`,
+  rpId: "localhost",
+  masterKey: Redacted.make(new Uint8Array(randomBytes(MASTER_KEY_BYTES)), { label: "master key" }),
+  masterKeyPrevious: undefined
+})
+
+const organizationOf = (file: DevFile, id: string, name: string): Organization => {
+  const { d: _, ...publicJwk } = file.identity.private_jwk
+  const { audience, issuer } = file.identity
+  return {
+    id,
+    environment: "test",
+    name,
+    identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
+    returnOrigins: [file.return_origin],
+    reportGraceSeconds: 0,
+    passkeyEnrolment: "FIRST_USE"
+  }
+}
+
+const putTenant = Effect.fnUntraced(function* (
+  file: DevFile,
+  tenant: { readonly organization_id: string; readonly api_key: string },
+  name: string
+) {
+  const organizations = yield* Organizations
+  const now = yield* Clock.currentTimeMillis
+  yield* organizations.put(organizationOf(file, tenant.organization_id, name))
+  yield* organizations.putApiKey(
+    apiKeyRecord({
+      id: formatIdentifier("key_", now, randomBytes(IDENTIFIER_RANDOM_BYTES)),
+      organizationId: tenant.organization_id,
+      key: Redacted.make(tenant.api_key, { label: "api_key" }),
+      createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+    })
+  )
+})
+
+const putTenants = Effect.fnUntraced(function* (file: DevFile) {
+  yield* putTenant(file, file, "Development organization")
+  yield* putTenant(file, file.second_organization, "Second development organization")
+})
+
+const welcome = (file: DevFile, path: string): string => `
+Development server. Not for production: test environment, everything in memory, lost when it stops.
+
+  API             ${file.base_url}
+  Reference       ${file.base_url}/docs
+  Approval pages  ${file.approval_base_url}
+  Keys and ids    ${path}
+
+Next: ask for the mandates of your organization, of which there are none yet.
+
+  curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(node -p 'require("${path}").api_key')"
+`
+
+/** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
+export const devServer = Effect.gen(function* () {
+  const config = yield* devConfig
+  const server = serverConfigOf(config)
+  const folder = resolve(config.dataDir)
+  const file = yield* readDevFile(folder, {
+    base_url: server.baseUrl,
+    approval_base_url: server.approvalBaseUrl
+  })
+  const tell = Effect.andThen(
+    writeDevFile(folder, file),
+    Console.log(welcome(file, join(folder, DEV_FILE_NAME)))
+  )
+  return yield* Layer.effectDiscard(tell).pipe(
+    Layer.provide(listenersLayer(server, { host: HOST })),
+    Layer.provide(Layer.effectDiscard(putTenants(file))),
+    Layer.provide(portsLayer(server, { localhostReturnOrigins: true })),
+    Layer.provide(JsonLog.layer(config.logLevel)),
+    Layer.launch
+  )
+})

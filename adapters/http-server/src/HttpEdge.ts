@@ -1,0 +1,166 @@
+import type { IncomingMessage } from "node:http"
+import { Cause, Clock, Effect, Exit, Option, type Types } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import { Refused, respondWithProblem } from "./ProblemResponse.ts"
+import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
+import type { RouteTable } from "./RouteTable.ts"
+
+/** What one listener's edge needs to know. */
+export interface EdgeOptions {
+  /** Base address of the API, under which the problem pages are; without a trailing slash. */
+  readonly baseUrl: string
+  /** Every route of the listener. */
+  readonly routes: RouteTable
+  /** Headers of every response, in lower case, unless the route sets its own value. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+type Response = HttpServerResponse.HttpServerResponse
+
+/**
+ * The outermost layer of a listener: names the request, refuses what no route is for (404, 405) and what
+ * names its sender twice (400), turns every failure and defect into a problem, sets the headers of
+ * every response, and writes one log line (part 2). The log holds the route's template, never a path.
+ */
+export const httpEdge = (options: EdgeOptions) =>
+  HttpRouter.middleware<{ handles: Refused }>()(
+    (app) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, app)) as Effect.Effect<
+        Response,
+        // Nothing is left unhandled, which the router's types have no word for.
+        Types.unhandled,
+        HttpServerRequest.HttpServerRequest
+      >,
+    { global: true }
+  )
+
+const serve =
+  <E>(options: EdgeOptions, app: Effect.Effect<Response, E>) =>
+  (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
+    const request = withLiteralPath(received)
+    const match = options.routes.find(request.method, request.url)
+    const route = match._tag === "Nowhere" ? undefined : match.template
+    const facts: RequestFacts = { requestId: makeRequestId(), baseUrl: options.baseUrl, route }
+    const refused = admissionFault(match, request)
+    const answered =
+      refused === undefined
+        ? Effect.matchCauseEffect(app, {
+            onSuccess: Effect.succeed,
+            onFailure: (cause) => answerCause(cause, facts)
+          })
+        : Effect.succeed(respondWithProblem(refused, facts))
+    return answered.pipe(
+      Effect.map((response) => withHeaders(response, options.headers, facts)),
+      (response) => logged(response, request.method, facts),
+      Effect.provideService(CurrentRequest, facts),
+      Effect.provideService(HttpServerRequest.HttpServerRequest, request)
+    )
+  }
+
+/** The router would end the path at a semicolon or a number sign; here they are characters like any other. */
+const withLiteralPath = (
+  request: HttpServerRequest.HttpServerRequest
+): HttpServerRequest.HttpServerRequest => {
+  if (!/[;#]/u.test(request.url)) return request
+  const [path, ...query] = request.url.split("?")
+  const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
+  return request.modify({ url: [literal, ...query].join("?") })
+}
+
+const admissionFault = (
+  match: ReturnType<RouteTable["find"]>,
+  request: HttpServerRequest.HttpServerRequest
+): Refused | undefined => {
+  if (match._tag === "Nowhere") return new Refused({ code: "not_found" })
+  if (match._tag === "OtherMethods") {
+    return new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
+  }
+  return headerFault((request.source as IncomingMessage).rawHeaders)
+}
+
+/** Headers of which a second line could make one party read another value than the next. */
+const ONCE = new Set(["host", "authorization", "idempotency-key", "content-type", "origin"])
+
+/** Part 2: two lines of such a header, and a missing `Host`, act for nobody. */
+const headerFault = (rawHeaders: ReadonlyArray<string>): Refused | undefined => {
+  const seen = new Set<string>()
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!.toLowerCase()
+    if (!ONCE.has(name)) continue
+    if (seen.has(name)) {
+      return new Refused({ code: "malformed_request", detail: `The header ${name} was sent more than once.` })
+    }
+    seen.add(name)
+  }
+  return seen.has("host")
+    ? undefined
+    : new Refused({ code: "malformed_request", detail: "The Host header is missing." })
+}
+
+/** Refusals are answered as they are; anything else is a fault of ours, logged and not explained. */
+const answerCause = <E>(cause: Cause.Cause<E>, facts: RequestFacts): Effect.Effect<Response> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+  const refused = refusalIn(cause)
+  if (refused !== undefined) return Effect.succeed(respondWithProblem(refused, facts))
+  return Effect.as(
+    Effect.logError("request failed unexpectedly", cause).pipe(Effect.annotateLogs(annotationsOf(facts))),
+    respondWithProblem(new Refused({ code: "internal_error" }), facts)
+  )
+}
+
+const refusalIn = <E>(cause: Cause.Cause<E>): Refused | undefined => {
+  const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return failure instanceof Refused ? failure : undefined
+}
+
+const withHeaders = (
+  response: Response,
+  headers: Readonly<Record<string, string>>,
+  facts: RequestFacts
+): Response =>
+  HttpServerResponse.setHeaders(response, {
+    ...headers,
+    ...response.headers,
+    [REQUEST_ID_HEADER]: facts.requestId
+  })
+
+const NANOS_PER_MICROSECOND = 1000n
+const MICROSECONDS_PER_MILLISECOND = 1000
+
+/** Status in the log of a request whose sender went away before its answer. */
+const CLIENT_GONE = 499
+
+const logged = (
+  answered: Effect.Effect<Response>,
+  method: string,
+  facts: RequestFacts
+): Effect.Effect<Response> =>
+  Effect.flatMap(Clock.currentTimeNanos, (began) =>
+    Effect.onExit(answered, (exit) =>
+      Effect.flatMap(Clock.currentTimeNanos, (ended) =>
+        Effect.logInfo("request").pipe(
+          Effect.annotateLogs({
+            ...annotationsOf(facts),
+            method,
+            status: Exit.isSuccess(exit) ? exit.value.status : CLIENT_GONE,
+            duration_ms: Number((ended - began) / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
+          })
+        )
+      )
+    )
+  )
+
+/** What the log says about a request. Absent facts are left out. */
+const annotationsOf = (facts: RequestFacts): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({
+      request_id: facts.requestId,
+      route: facts.route,
+      problem: facts.problem,
+      organization_id: facts.organizationId,
+      api_key_id: facts.apiKeyId,
+      mandate_id: facts.mandateId,
+      authorization_id: facts.authorizationId
+    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  )

@@ -1,0 +1,47 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter } from "effect/http"
+import { type EdgeOptions, httpEdge } from "./HttpEdge.ts"
+import { makeRawServer, type RawServerOptions, STOP_TIMEOUT_MS } from "./RawServer.ts"
+import { ROUTER_CONFIG } from "./RouteTable.ts"
+
+export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "onRefused"> {
+  /** 0 lets the system choose. */
+  readonly port: number
+  /** Address to listen on. Default: all of them. */
+  readonly host?: string
+}
+
+/**
+ * A listener: the routes behind the edge, on a server of its own. What its routes share with another
+ * listener must be provided outside of it. The layer gives the `HttpServer`, whose `address` says where it listens.
+ *
+ * Neither Effect's request logger nor its tracer runs here, since both write raw paths.
+ */
+export const httpListener = <E, R>(routes: Layer.Layer<never, E, R>, options: ListenerOptions) =>
+  Layer.unwrap(
+    Effect.map(Effect.context<never>(), (context) => {
+      const runFork = Effect.runForkWith(context)
+      const onRefused = (refusal: { readonly requestId: string; readonly code: string }) => {
+        runFork(
+          Effect.logInfo("request refused").pipe(
+            Effect.annotateLogs({ request_id: refusal.requestId, problem: refusal.code })
+          )
+        )
+      }
+      const gracefulShutdownTimeout = options.stopTimeoutMs ?? STOP_TIMEOUT_MS
+      const listenOptions = { port: options.port, gracefulShutdownTimeout, ...hostOf(options) }
+      return HttpRouter.serve(Layer.provideMerge(routes, httpEdge(options)), {
+        disableLogger: true,
+        disableListenLog: true,
+        routerConfig: ROUTER_CONFIG
+      }).pipe(
+        Layer.provideMerge(
+          NodeHttpServer.layer(() => makeRawServer({ ...options, onRefused }), listenOptions)
+        ),
+        Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen)(() => true))
+      )
+    })
+  )
+
+const hostOf = (options: ListenerOptions) => (options.host === undefined ? {} : { host: options.host })

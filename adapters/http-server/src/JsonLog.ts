@@ -1,0 +1,23 @@
+import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+
+/** An object on a line: what is known about the request beside the message, not below it. */
+const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, message }) =>
+  JSON.stringify({
+    time: date.toISOString(),
+    level: logLevel.toLowerCase(),
+    message: (Array.isArray(message) ? message : [message]).map(wordOf).join(" "),
+    ...fiber.getRef(References.CurrentLogAnnotations),
+    ...(cause.reasons.length > 0 ? { cause: Cause.pretty(cause) } : {})
+  })
+)
+
+/** Objects are not spelled out, since nobody has looked through what they hold. */
+const wordOf = (part: unknown): string => {
+  if (typeof part === "string" || typeof part === "number") return String(part)
+  if (part instanceof Error) return `${part.name}: ${part.message}`
+  return part === undefined ? "" : `(${typeof part})`
+}
+
+/** Structured logs on standard output, from this level on. */
+export const layer = (level: LogLevel.LogLevel): Layer.Layer<never> =>
+  Layer.merge(Logger.layer([Logger.withConsoleLog(line)]), Layer.succeed(References.MinimumLogLevel)(level))

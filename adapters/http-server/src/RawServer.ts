@@ -1,0 +1,174 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+import { PROBLEM_MEDIA_TYPE, type ProblemCode } from "@svc/protocol/Problem"
+import { problemOf, Refused } from "./ProblemResponse.ts"
+import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
+
+/** Largest header section, in bytes (part 2). */
+export const MAX_HEADER_BYTES = 16 * 1024
+/** Longest time for a whole request to arrive, in milliseconds (part 2). */
+export const REQUEST_TIMEOUT_MS = 30_000
+/** How often slow requests are looked for, in milliseconds. */
+const TIMEOUT_CHECK_INTERVAL_MS = 500
+/** How long an idle connection is kept, in milliseconds. */
+const KEEP_ALIVE_MS = 60_000
+/** Longest time for what is in flight to finish after a stop, in milliseconds (part 9). */
+export const STOP_TIMEOUT_MS = 10_000
+/** How long a refused sender may go on sending before the connection is cut, in milliseconds. */
+const LINGER_MS = 500
+
+export interface RawServerOptions {
+  /** Base address of the API, under which the problem pages are; without a trailing slash. */
+  readonly baseUrl: string
+  /** Headers of every response, in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Told of each refusal below the routes; the only trace that it leaves. */
+  readonly onRefused?: (refusal: { readonly requestId: string; readonly code: ProblemCode }) => void
+  /** In milliseconds, for tests. Default `REQUEST_TIMEOUT_MS`. */
+  readonly requestTimeoutMs?: number
+  /** In milliseconds, for tests. Default `STOP_TIMEOUT_MS`. */
+  readonly stopTimeoutMs?: number
+}
+
+/**
+ * A Node server whose own refusals are problems with request ids too (part 2): headers too large 431, a
+ * request that does not arrive in time 408, an unknown expectation 417, CONNECT 405, anything that does not parse 400.
+ *
+ * Closing it is graceful: it stops accepting, cuts idle and silent connections at once, ends the others
+ * with their answer, and cuts what is left after 10 s.
+ */
+export const makeRawServer = (options: RawServerOptions): Server => {
+  const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
+  const server = createServer({
+    requireHostHeader: false,
+    requestTimeout,
+    headersTimeout: requestTimeout,
+    connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_INTERVAL_MS, requestTimeout),
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    shouldUpgradeCallback: () => false
+  })
+  // The size bounds the headers; a count would drop the ones after it in silence.
+  server.maxHeadersCount = 0
+  const connections = trackConnections(server)
+  refuseBelowTheRoutes(server, options, connections)
+  stopGracefully(server, connections, options.stopTimeoutMs ?? STOP_TIMEOUT_MS)
+  return server
+}
+
+/** The open connections, and for each the answers that are still owed on it. */
+type Connections = Map<Duplex, Set<ServerResponse>>
+
+const trackConnections = (server: Server): Connections => {
+  const connections: Connections = new Map()
+  server.on("connection", (socket) => {
+    connections.set(socket, new Set())
+    socket.once("close", () => connections.delete(socket))
+  })
+  const owe = (request: IncomingMessage, response: ServerResponse) => {
+    const owed = connections.get(request.socket)
+    owed?.add(response)
+    response.once("close", () => owed?.delete(response))
+  }
+  server.prependListener("request", owe)
+  server.prependListener("checkContinue", owe)
+  server.prependListener("checkExpectation", owe)
+  return connections
+}
+
+const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connections: Connections): void => {
+  const refusal = (code: ProblemCode, more: Readonly<Record<string, string>> = {}) => {
+    const requestId = makeRequestId()
+    options.onRefused?.({ requestId, code })
+    const refused = new Refused({ code })
+    const problem = problemOf(refused, { requestId, baseUrl: options.baseUrl, route: undefined })
+    const body = JSON.stringify(problem)
+    const headers = {
+      ...options.headers,
+      ...more,
+      "content-type": PROBLEM_MEDIA_TYPE,
+      "content-length": String(Buffer.byteLength(body)),
+      connection: "close",
+      [REQUEST_ID_HEADER]: requestId
+    }
+    return { status: problem.status, headers, body }
+  }
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+    const [owed, later] = connections.get(socket) ?? []
+    // An answer that has begun cannot be taken back, and a later one would be read as another's.
+    if (owed?.headersSent === true || later !== undefined) return void socket.destroy()
+    const answer = refusal(codeOf(error))
+    if (owed === undefined) return writeRaw(socket, answer)
+    owed.writeHead(answer.status, answer.headers).end(answer.body)
+    linger(socket)
+  })
+  server.on("checkExpectation", (_request, response: ServerResponse) => {
+    const answer = refusal("expectation_failed")
+    response.writeHead(answer.status, answer.headers).end(answer.body)
+  })
+  server.on("connect", (_request, socket) => {
+    writeRaw(socket, refusal("method_not_allowed", { allow: "GET, HEAD, POST, PUT, DELETE" }))
+  })
+}
+
+const codeOf = (error: NodeJS.ErrnoException): ProblemCode => {
+  if (error.code === "HPE_HEADER_OVERFLOW") return "headers_too_large"
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return "request_timeout"
+  return "malformed_request"
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large"
+}
+
+const writeRaw = (
+  socket: Duplex,
+  answer: {
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: string
+  }
+): void => {
+  const lines = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}`)
+  const head = [`HTTP/1.1 ${answer.status} ${REASONS[answer.status]}`, ...lines]
+  socket.end(`${head.join("\r\n")}\r\n\r\n${answer.body}`)
+  linger(socket)
+}
+
+/** A connection cut while bytes are still coming in is reset, and the answer may be lost with it. */
+const linger = (socket: Duplex): void => {
+  socket.on("error", () => {})
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once("close", () => clearTimeout(timer))
+}
+
+const stopGracefully = (server: Server, connections: Connections, timeoutMs: number): void => {
+  const close = server.close.bind(server)
+  let stopping = false
+  const endWith = (socket: Duplex, response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader("connection", "close")
+    response.once("close", () => {
+      if ((connections.get(socket)?.size ?? 0) === 0) socket.end()
+    })
+  }
+  server.prependListener("request", (request, response) => {
+    if (stopping) endWith(request.socket, response)
+  })
+  server.close = (done) => {
+    stopping = true
+    for (const [socket, owed] of connections) {
+      if (owed.size === 0) socket.destroy()
+      for (const response of owed) endWith(socket, response)
+    }
+    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs)
+    return close((error) => {
+      clearTimeout(timer)
+      done?.(error)
+    })
+  }
+}

@@ -1,0 +1,50 @@
+import { Deployment } from "@svc/domain/ports/Deployment"
+import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
+import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
+import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import { Layer } from "effect"
+import * as ApiServer from "./api/ApiServer.ts"
+import * as RateLimit from "./api/RateLimit.ts"
+import * as ApprovalServer from "./approval/ApprovalServer.ts"
+import type { ServerConfig } from "./Config.ts"
+
+const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
+  Layer.succeed(
+    Deployment,
+    Deployment.of({
+      environment: config.environment,
+      baseUrl: config.baseUrl,
+      approvalBaseUrl: config.approvalBaseUrl,
+      approvalOrigin: config.approvalBaseUrl,
+      rpId: config.rpId,
+      localhostReturnOrigins
+    })
+  )
+
+/** The ports of the domain: what both listeners stand on, built once. */
+export const portsLayer = (config: ServerConfig, options: { readonly localhostReturnOrigins: boolean }) =>
+  Layer.mergeAll(
+    MemoryStore.layer,
+    // What it signed is lost with the store that it signed for.
+    SignerNodeCrypto.layerEphemeral,
+    SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious }),
+    RandomnessNodeCrypto.layer,
+    TimeZonesIntl.layer,
+    IdentityVerifierJose.layer,
+    PasskeyVerifierWebAuthn.layer,
+    deployment(config, options.localhostReturnOrigins)
+  )
+
+const rateLimit = (config: ServerConfig) =>
+  config.rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(config.rateLimit)
+
+/** Both listeners. `portsLayer` is provided outside of them, so that they share it. */
+export const listenersLayer = (config: ServerConfig, options: { readonly host?: string } = {}) =>
+  Layer.merge(
+    Layer.provide(ApiServer.layer({ port: config.port, ...options }), rateLimit(config)),
+    ApprovalServer.layer({ port: config.approvalPort, ...options })
+  )

@@ -1,0 +1,55 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Data, Effect, Exit, Option } from "effect"
+import { HttpServerError } from "effect/http"
+
+/** Exit codes of `sysexits.h`. */
+export const EXIT_TEMPORARY = 75
+export const EXIT_CONFIGURATION = 78
+
+const EXIT_FAILURE = 1
+
+/** Why the process does not start, in one line. */
+export class StartFault extends Data.TaggedError("StartFault")<{
+  readonly line: string
+  /** 75: what is needed is held by somebody else for now. 78: a setting is missing or bad. */
+  readonly exitCode: typeof EXIT_TEMPORARY | typeof EXIT_CONFIGURATION
+}> {}
+
+/** A setting is missing or bad (part 9). */
+export const badSetting = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_CONFIGURATION })
+
+interface ListenError {
+  readonly code?: string
+  readonly port?: number
+}
+
+/** A port that is in use is 75; any other reason not to listen on it lies in the settings. */
+const listenFault = ({ code, port }: ListenError): StartFault =>
+  code === "EADDRINUSE"
+    ? new StartFault({ line: `port ${port} is in use by another process`, exitCode: EXIT_TEMPORARY })
+    : badSetting(`cannot listen on port ${port}: ${code}`)
+
+const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
+  const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
+  if (failure instanceof StartFault) return failure
+  return failure instanceof HttpServerError.ServeError ? listenFault(failure.cause as ListenError) : undefined
+}
+
+/**
+ * Runs a server until SIGTERM or SIGINT, then lets what is in flight finish and exits 0 (part 9). A server that cannot
+ * start says why in one line and exits 75 or 78.
+ */
+export const runServer = <E>(name: string, server: Effect.Effect<unknown, E>): void => {
+  const reported = Effect.tapCause(server, (cause) => {
+    const fault = startFaultOf(cause)
+    if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))
+    return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal("the server failed", cause)
+  })
+  NodeRuntime.runMain(reported, {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) => {
+      if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
+      onExit(startFaultOf(exit.cause)?.exitCode ?? EXIT_FAILURE)
+    }
+  })
+}

@@ -1,0 +1,95 @@
+import type { JsonValue } from "@svc/protocol/Json"
+import { illFormedStrings, parseStrictJson } from "@svc/protocol/StrictJson"
+import { ByteSize, Effect, Result } from "effect"
+import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { Refused } from "./ProblemResponse.ts"
+
+/** Largest request body, in bytes (part 1). */
+export const MAX_BODY_BYTES = 64 * 1024
+
+/** Whether the request says that it has a body. */
+export const hasBody = (headers: Headers.Headers): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+
+const JSON_MEDIA_TYPE = /^application\/json\s*(?:;|$)/iu
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/iu
+
+/**
+ * Part 1: a body is `application/json` in UTF-8, whatever its other parameters, and not compressed.
+ * Answers the refusal (415), or `undefined` when the headers are fine. Reads nothing.
+ */
+export const checkMediaType = (headers: Headers.Headers): Refused | undefined => {
+  const contentType = headers["content-type"]
+  if (contentType === undefined || !JSON_MEDIA_TYPE.test(contentType)) {
+    return new Refused({ code: "unsupported_media_type" })
+  }
+  const charset = CHARSET.exec(contentType)?.[1]
+  if (charset !== undefined && !/^utf-?8$/iu.test(charset)) {
+    return new Refused({ code: "unsupported_media_type", detail: "The charset of a body must be utf-8." })
+  }
+  return checkEncoding(headers)
+}
+
+const checkEncoding = (headers: Headers.Headers): Refused | undefined => {
+  const contentEncoding = headers["content-encoding"] ?? ""
+  const transferEncoding = headers["transfer-encoding"] ?? "chunked"
+  if (/^(?:identity)?$/iu.test(contentEncoding.trim()) && /^chunked$/iu.test(transferEncoding.trim())) {
+    return undefined
+  }
+  return new Refused({ code: "unsupported_media_type", detail: "A body must not be compressed." })
+}
+
+/** The connection ends with the answer, since the rest of the body is not going to be read. */
+const tooLarge = new Refused({ code: "payload_too_large", headers: { connection: "close" } })
+
+/** Reads a body of at most `MAX_BODY_BYTES`; a longer one is 413 before or while it arrives. */
+export const readBody = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Uint8Array, Refused> => {
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
+  return request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES)),
+    Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: unread })
+  )
+}
+
+const unread = (error: HttpServerError.HttpServerError): Refused => {
+  const reason = error.reason
+  if (reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge") return tooLarge
+  return new Refused({
+    code: "malformed_request",
+    detail: "The body broke off or is not framed correctly.",
+    headers: { connection: "close" }
+  })
+}
+
+/**
+ * Parses a body by part 1: 400 `malformed_json` when it is not the JSON that is accepted (nothing at all
+ * is not either), 422 `validation_failed` where it holds a string that is not well-formed.
+ */
+export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
+  const parsed = parseStrictJson(bytes)
+  if (Result.isFailure(parsed)) {
+    return Result.fail(new Refused({ code: "malformed_json", detail: parsed.failure.detail }))
+  }
+  const pointers = illFormedStrings(parsed.success)
+  if (pointers.length === 0) return Result.succeed(parsed.success)
+  const errors = pointers.map((pointer) => ({
+    pointer,
+    code: "text_malformed",
+    detail: "Must be well-formed Unicode without U+0000."
+  }))
+  return Result.fail(new Refused({ code: "validation_failed", errors }))
+}
+
+/**
+ * The whole of it, for a route that has nothing to check between the size and the parsing: media type
+ * and encoding, size, JSON. Without a body: 400 `malformed_json`.
+ */
+export const readStrictJson = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<JsonValue, Refused> => {
+  const refused = checkMediaType(request.headers)
+  if (refused !== undefined) return Effect.fail(refused)
+  return Effect.flatMap(readBody(request), (bytes) => Effect.fromResult(parseBody(bytes)))
+}

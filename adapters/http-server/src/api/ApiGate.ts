@@ -1,0 +1,171 @@
+import type { Organization } from "@svc/domain/Organization"
+import type { Deployment } from "@svc/domain/ports/Deployment"
+import type { Organizations } from "@svc/domain/ports/Organizations"
+import { authenticateApiKey } from "@svc/domain/programs/ApiKeys"
+import { RouteRule } from "@svc/protocol/api/RouteRule"
+import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import type { MemberFault } from "@svc/protocol/Problem"
+import { Context, Effect, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { type Headers, HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import { Refused } from "../ProblemResponse.ts"
+import { checkMediaType, hasBody, parseBody, readBody } from "../StrictBody.ts"
+import { accepts } from "./Acceptance.ts"
+import { parseQuery } from "./QueryString.ts"
+import { RateLimit, rateLimitHeaders } from "./RateLimit.ts"
+import { refusing } from "./RefusalProblem.ts"
+
+/** A request that passed the gate of its route. */
+export interface Admitted {
+  /** Absent on a route without an API key. */
+  readonly organization: Organization | undefined
+  /** The decoded query. */
+  readonly query: unknown
+  /** Empty where the route takes none. */
+  readonly idempotencyKey: string
+  /** `{}` where the route's body has no members. */
+  readonly body: JsonValue
+}
+
+/** What the gate needs. */
+export type GateServices = Deployment | Organizations | RateLimit
+
+/**
+ * The gate of one route: credentials and scope, rate, query, accept, media type and encoding, size, key
+ * form, JSON, in this order (part 2). What comes before is the edge's, what comes after the program's.
+ */
+export const apiGate = (
+  endpoint: HttpApiEndpoint.Top
+): Effect.Effect<Admitted, Refused, GateServices | HttpServerRequest.HttpServerRequest> => {
+  const rule = Context.get(endpoint.annotations, RouteRule)
+  const mediaType = rule.mediaType ?? JSON_MEDIA_TYPE
+  const readQuery = queryReader(endpoint.query)
+  return Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const { headers } = request
+    const organization = rule.scope === undefined ? undefined : yield* admitCaller(headers, rule.scope)
+    const query = yield* Effect.fromResult(readQuery(request.url))
+    if (!accepts(headers.accept, mediaType)) return yield* new Refused({ code: "not_acceptable" })
+    const bytes = yield* bodyOf(request, rule)
+    const idempotencyKey = yield* Effect.fromResult(keyOf(headers["idempotency-key"], rule))
+    const body = yield* Effect.fromResult(jsonOf(bytes, rule))
+    return { organization, query, idempotencyKey, body }
+  })
+}
+
+/** Media type of an answer unless the route names another. */
+export const JSON_MEDIA_TYPE = "application/json"
+
+const BEARER = /^Bearer +(\S+)$/iu
+
+/** Longest API key that is looked at, in characters; ours have 52 or 53. */
+const MAX_API_KEY_CHARACTERS = 128
+
+const admitCaller = Effect.fnUntraced(function* (
+  headers: Headers.Headers,
+  scope: NonNullable<RouteRule["scope"]>
+): Effect.fn.Return<Organization, Refused, GateServices> {
+  const key = BEARER.exec(headers.authorization ?? "")?.[1]
+  if (key === undefined) return yield* new Refused({ code: "authentication_required" })
+  if (key.length > MAX_API_KEY_CHARACTERS) return yield* new Refused({ code: "api_key_invalid" })
+  const { apiKey, organization } = yield* refusing(
+    authenticateApiKey(Redacted.make(key, { label: "api_key" }))
+  )
+  const facts = yield* CurrentRequest
+  facts.organizationId = organization.id
+  facts.apiKeyId = apiKey.id
+  if (!apiKey.scopes.includes(scope)) {
+    return yield* new Refused({
+      code: "scope_insufficient",
+      detail: `This operation needs an API key with the scope ${scope}.`
+    })
+  }
+  const limit = yield* RateLimit
+  const taken = yield* limit.take(apiKey.id)
+  if (!taken.allowed && limit.rate !== undefined) {
+    return yield* new Refused({
+      code: "rate_limited",
+      headers: rateLimitHeaders(limit.rate, taken.retryAfterSeconds)
+    })
+  }
+  return organization
+})
+
+const malformedQuery = (detail: string) => Result.fail(new Refused({ code: "malformed_request", detail }))
+
+/** Numbers of a query are written in digits alone. */
+const LIMIT = /^\d{1,3}$/u
+
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** Names of the parameters; the query of an endpoint is a struct. */
+const parametersOf = (schema: Schema.Top): ReadonlyArray<string> =>
+  schema.ast._tag === "Objects" ? schema.ast.propertySignatures.map(({ name }) => String(name)) : []
+
+const queryReader = (schema: Schema.Top | undefined): ((url: string) => Result.Result<unknown, Refused>) => {
+  const decode =
+    schema === undefined ? Result.succeed : Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
+  const names = new Set(schema === undefined ? [] : parametersOf(schema))
+  return (url) => {
+    const query = parseQuery(url)
+    if (query === undefined) return malformedQuery("The query is malformed or repeats a parameter.")
+    if (Object.keys(query).some((name) => !names.has(name))) {
+      return malformedQuery("The query has a parameter that this route does not take.")
+    }
+    if (query.limit !== undefined && !LIMIT.test(query.limit)) return outOfBounds("limit")
+    const decoded = decode({ ...query })
+    if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
+    const [issue] = formatIssues(decoded.failure.issue).issues
+    return outOfBounds(String(issue?.path?.[0]))
+  }
+}
+
+const outOfBounds = (name: string) =>
+  malformedQuery(`The parameter ${name} has a value that it must not have.`)
+
+const NO_BYTES = new Uint8Array(0)
+
+const bodyOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  rule: RouteRule
+): Effect.Effect<Uint8Array, Refused> => {
+  if (rule.body === "none") return Effect.succeed(NO_BYTES)
+  const sent = hasBody(request.headers)
+  const named = rule.body === "members" && request.headers["content-type"] !== undefined
+  const refused = sent || named ? checkMediaType(request.headers) : undefined
+  if (refused !== undefined) return Effect.fail(refused)
+  return sent ? readBody(request) : Effect.succeed(NO_BYTES)
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/u
+
+const keyOf = (sent: string | undefined, rule: RouteRule): Result.Result<string, Refused> => {
+  if (rule.idempotencyKey === "none") return Result.succeed("")
+  if (sent === undefined) {
+    return rule.idempotencyKey === "optional"
+      ? Result.succeed("")
+      : Result.fail(new Refused({ code: "idempotency_key_required" }))
+  }
+  return IDEMPOTENCY_KEY.test(sent)
+    ? Result.succeed(sent)
+    : Result.fail(new Refused({ code: "idempotency_key_invalid" }))
+}
+
+/** An empty body and `{}` are the same input where the body has no members (part 1). */
+const jsonOf = (bytes: Uint8Array, rule: RouteRule): Result.Result<JsonValue, Refused> => {
+  if (rule.body === "none" || (rule.body === "empty" && bytes.length === 0)) return Result.succeed({})
+  const parsed = parseBody(bytes)
+  if (rule.body === "members" || Result.isFailure(parsed)) return parsed
+  const errors = memberFaults(parsed.success)
+  return errors.length === 0 ? parsed : Result.fail(new Refused({ code: "validation_failed", errors }))
+}
+
+const memberFaults = (body: JsonValue): ReadonlyArray<MemberFault> => {
+  if (!isJsonObject(body)) return [{ pointer: "", code: "type_invalid", detail: "Must be an object." }]
+  return Object.keys(body).map((name) => ({
+    pointer: `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+    code: "member_unknown",
+    detail: "This body has no members."
+  }))
+}

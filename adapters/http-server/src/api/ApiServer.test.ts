@@ -1,0 +1,514 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
+import type { RawAnswer } from "../../test/RawExchange.ts"
+
+const MANDATE = "/v1/mandates/mnd_00000000000000000000000000"
+
+const assertProblem = (answer: RawAnswer, status: number, code: string) => {
+  assert.strictEqual(answer.headers["content-type"], "application/problem+json", answer.body)
+  const problem = JSON.parse(answer.body)
+  assert.strictEqual(problem.code, code)
+  assert.strictEqual(answer.status, status)
+  assert.strictEqual(problem.request_id, answer.headers["x-request-id"])
+  assert.strictEqual(answer.headers["cache-control"], "no-store")
+  if (status === 401) assert.strictEqual(answer.headers["www-authenticate"], "Bearer")
+  return problem
+}
+
+const mandateBody = (more: object = {}) => ({
+  kind: "SINGLE",
+  subject_reference: "user_1",
+  policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+  window: { ends_at: "2035-01-01T00:00:00Z" },
+  ...more
+})
+
+describe("credentials", () => {
+  it.live("are asked for before anything else that is wrong", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const lines = ["Accept: text/plain", "Content-Type: text/plain"]
+      const answer = yield* api.send({ method: "POST", path: "/v1/mandates?x=1", lines })
+      assert.strictEqual(assertProblem(answer, 401, "authentication_required").instance, "/v1/mandates")
+    })
+  )
+
+  it.live("count in the Authorization header alone", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      for (const request of [
+        { path: `/v1/mandates?api_key=${api.key}` },
+        { path: "/v1/mandates", lines: [`Cookie: api_key=${api.key}`] },
+        { path: "/v1/mandates", body: { api_key: api.key } },
+        { path: "/v1/mandates", lines: [`Authorization: Basic ${api.key}`] },
+        { path: "/v1/mandates", lines: [`X-Api-Key: ${api.key}`] },
+        { path: "/v1/mandates", lines: ["Authorization: Bearer"] }
+      ]) {
+        assertProblem(yield* api.send(request), 401, "authentication_required")
+      }
+    })
+  )
+
+  it.live("that are unknown, revoked, expired, of another environment or malformed get one answer", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const last = api.key.at(-1) === "A" ? "E" : "A"
+      for (const key of [
+        `${api.key.slice(0, -1)}${last}`,
+        api.key.replace("svc_test_", "svc_live_"),
+        api.key.toUpperCase(),
+        `${api.key}=`,
+        "x",
+        "x".repeat(10_000),
+        yield* api.makeKey({ revokedAt: "2026-01-02T00:00:00Z" }),
+        yield* api.makeKey({ expiresAt: "2026-01-02T00:00:00Z" })
+      ]) {
+        const problem = assertProblem(yield* api.send({ path: "/v1/mandates", key }), 401, "api_key_invalid")
+        assert.strictEqual(
+          problem.detail,
+          "The key is unknown, revoked, expired, or belongs to another environment."
+        )
+      }
+    })
+  )
+
+  it.live("are taken with the scheme in any case", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const lines = [`Authorization: bearer ${api.key}`]
+      assert.strictEqual((yield* api.send({ path: "/v1/mandates", lines })).status, 200)
+    })
+  )
+
+  it.live("need the scope read for a GET and write for a write", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const reader = yield* api.makeKey({ scopes: ["read"] })
+      const writer = yield* api.makeKey({ scopes: ["write"] })
+      const passkey = "/v1/subjects/u/passkeys/psk_00000000000000000000000000"
+      assert.strictEqual((yield* api.send({ path: "/v1/mandates", key: reader })).status, 200)
+      assertProblem(yield* api.send({ path: "/v1/mandates", key: writer }), 403, "scope_insufficient")
+      assertProblem(yield* api.send({ path: "/v1/mandates?x", key: writer }), 403, "scope_insufficient")
+      assertProblem(
+        yield* api.send({ path: "/v1/mandates", key: reader, body: "{" }),
+        403,
+        "scope_insufficient"
+      )
+      assertProblem(
+        yield* api.send({ method: "DELETE", path: passkey, key: reader }),
+        403,
+        "scope_insufficient"
+      )
+      assertProblem(yield* api.send({ method: "DELETE", path: passkey, key: writer }), 404, "not_found")
+    })
+  )
+})
+
+describe("rate", () => {
+  it.live("is limited per API key, after its credentials and before its query", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi({ rate: { rate: 1, burst: 2 } })
+      for (let sent = 0; sent < 2; sent++) {
+        assert.strictEqual((yield* api.send({ path: "/v1/mandates", key: api.key })).status, 200)
+      }
+      const answer = yield* api.send({ path: "/v1/mandates?x=1", key: api.key })
+      assert.strictEqual(assertProblem(answer, 429, "rate_limited").retryable, true)
+      assert.strictEqual(answer.headers["retry-after"], "1")
+      assert.strictEqual(answer.headers.ratelimit, '"api-key";r=0;t=1')
+      assert.strictEqual(answer.headers["ratelimit-policy"], '"api-key";q=2;w=2')
+      assert.strictEqual((yield* api.send({ path: "/v1/mandates", key: api.otherKey })).status, 200)
+      assert.strictEqual((yield* api.send({ path: "/healthz" })).status, 200)
+    })
+  )
+})
+
+describe("a query", () => {
+  for (const query of [
+    "x=1",
+    "limit=0",
+    "limit=101",
+    "limit=",
+    "limit=1.0",
+    "limit=1e1",
+    "limit=-1",
+    "limit=%2B1",
+    "limit=1&limit=2",
+    "state=ACTIV",
+    "state=active",
+    "state=",
+    "subject_reference=",
+    "subject_reference=%00",
+    "subject_reference=%ZZ",
+    `subject_reference=${"a".repeat(256)}`,
+    "__proto__=1"
+  ]) {
+    it.live(`?${query.slice(0, 30)} is malformed_request`, () =>
+      Effect.gen(function* () {
+        const api = yield* startApi()
+        const answer = yield* api.send({ path: `/v1/mandates?${query}`, key: api.key })
+        assertProblem(answer, 400, "malformed_request")
+      })
+    )
+  }
+
+  for (const query of ["", "limit=1", "limit=100", "state=ACTIVE", "subject_reference=a+%2B%C3%A9", "&"]) {
+    it.live(`?${query} is taken`, () =>
+      Effect.gen(function* () {
+        const api = yield* startApi()
+        const answer = yield* api.send({ path: `/v1/mandates?${query}`, key: api.key })
+        assert.strictEqual(answer.body, '{"data":[],"has_more":false,"next_cursor":null}')
+      })
+    )
+  }
+
+  it.live("is bad with a bad cursor, and with a from that is no timestamp", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const { key } = api
+      assertProblem(yield* api.send({ path: "/v1/mandates?cursor=x", key }), 400, "invalid_cursor")
+      assertProblem(
+        yield* api.send({ path: `${MANDATE}/periods?from=2026-02-30T00:00:00Z`, key }),
+        400,
+        "malformed_request"
+      )
+      assertProblem(yield* api.send({ path: `${MANDATE}/periods?cursor=x`, key }), 400, "malformed_request")
+      assertProblem(
+        yield* api.send({ path: `${MANDATE}/periods?from=2026-02-20T00:00:00Z`, key }),
+        404,
+        "not_found"
+      )
+    })
+  )
+
+  it.live("is not taken by a write, whatever its body", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const write = { key: api.key, idempotencyKey: "k", body: mandateBody() }
+      assertProblem(yield* api.send({ path: "/v1/mandates?x=1", ...write }), 400, "malformed_request")
+      const list = yield* api.send({ path: "/v1/mandates", key: api.key })
+      assert.deepStrictEqual(JSON.parse(list.body).data, [])
+    })
+  )
+})
+
+describe("the order of checks of a write", () => {
+  const steps: ReadonlyArray<readonly [string, object, number, string]> = [
+    [
+      "accept",
+      {
+        path: "/v1/mandates",
+        lines: ["Accept: text/html", "Content-Type: text/plain", "Content-Length: 70000"]
+      },
+      406,
+      "not_acceptable"
+    ],
+    [
+      "media type",
+      { path: "/v1/mandates", lines: ["Content-Type: text/plain", "Content-Length: 70000"] },
+      415,
+      "unsupported_media_type"
+    ],
+    [
+      "encoding",
+      {
+        path: "/v1/mandates",
+        lines: ["Content-Type: application/json", "Content-Encoding: gzip", "Content-Length: 70000"]
+      },
+      415,
+      "unsupported_media_type"
+    ],
+    [
+      "size",
+      { path: "/v1/mandates", lines: ["Content-Type: application/json", "Content-Length: 70000"] },
+      413,
+      "payload_too_large"
+    ],
+    ["key form", { path: "/v1/mandates", body: "{" }, 400, "idempotency_key_required"],
+    ["key form", { path: "/v1/mandates", body: "{", idempotencyKey: "" }, 400, "idempotency_key_invalid"],
+    ["JSON", { path: "/v1/mandates", body: "{", idempotencyKey: "k" }, 400, "malformed_json"],
+    ["no body", { path: "/v1/mandates", idempotencyKey: "k" }, 400, "malformed_json"],
+    [
+      "strings",
+      { path: "/v1/mandates", body: '{"a":"\\ud800"}', idempotencyKey: "k" },
+      422,
+      "validation_failed"
+    ],
+    [
+      "schema",
+      { path: `${MANDATE}/authorizations`, body: "{}", idempotencyKey: "k" },
+      422,
+      "validation_failed"
+    ],
+    ["an array", { path: "/v1/mandates", body: "[]", idempotencyKey: "k" }, 422, "validation_failed"]
+  ]
+  for (const [step, request, status, code] of steps) {
+    it.live(`${step}: ${code}`, () =>
+      Effect.gen(function* () {
+        const api = yield* startApi()
+        const answer = yield* api.send({ method: "POST", key: api.key, ...(request as { path: string }) })
+        assertProblem(answer, status, code)
+      })
+    )
+  }
+
+  for (const idempotencyKey of [" ", "a b", "é", "a".repeat(256), "a".repeat(10_000), "a\tb"]) {
+    it.live(
+      `a key ${JSON.stringify(idempotencyKey.slice(0, 5))} of ${idempotencyKey.length} is invalid`,
+      () =>
+        Effect.gen(function* () {
+          const api = yield* startApi()
+          const answer = yield* api.send({ path: "/v1/mandates", key: api.key, idempotencyKey, body: {} })
+          assertProblem(answer, 400, "idempotency_key_invalid")
+        })
+    )
+  }
+})
+
+describe("accept", () => {
+  for (const accept of [
+    "application/json",
+    "*/*",
+    "application/*",
+    "text/html, */*;q=0.1",
+    "APPLICATION/JSON;v=1",
+    ""
+  ]) {
+    it.live(`${accept || "nothing"} is served`, () =>
+      Effect.gen(function* () {
+        const api = yield* startApi()
+        const answer = yield* api.send({ path: "/v1/mandates", key: api.key, lines: [`Accept: ${accept}`] })
+        assert.strictEqual(answer.status, 200)
+        assert.strictEqual(answer.headers["content-type"], "application/json")
+      })
+    )
+  }
+  for (const accept of ["text/html", "application/json;q=0", "application/xml, text/*"]) {
+    it.live(`${accept} is not acceptable`, () =>
+      Effect.gen(function* () {
+        const api = yield* startApi()
+        const answer = yield* api.send({ path: "/v1/mandates", key: api.key, lines: [`Accept: ${accept}`] })
+        assertProblem(answer, 406, "not_acceptable")
+      })
+    )
+  }
+})
+
+describe("mandates", () => {
+  it.live("are created once per key, with an absolute Location", () =>
+    Effect.gen(function* () {
+      const log: Array<unknown> = []
+      const api = yield* startApi({ log })
+      const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "first", body: mandateBody() }
+      const created = yield* api.send(write)
+      assert.strictEqual(created.status, 201, created.body)
+      const mandate = JSON.parse(created.body)
+      assert.strictEqual(mandate.state, "PENDING_APPROVAL")
+      assert.strictEqual(created.headers.location, `${BASE_URL}/v1/mandates/${mandate.id}`)
+      assert.notProperty(created.headers, "idempotency-replayed")
+      const replay = yield* api.send({ ...write, body: JSON.stringify(mandateBody(), null, 1) })
+      assert.strictEqual(replay.status, 201)
+      assert.strictEqual(replay.headers["idempotency-replayed"], "true")
+      assert.strictEqual(JSON.parse(replay.body).id, mandate.id)
+      const reused = yield* api.send({ ...write, body: mandateBody({ subject_reference: "other" }) })
+      assertProblem(reused, 409, "idempotency_key_reused")
+      const read = yield* api.send({ path: `/v1/mandates/${mandate.id}`, key: api.key })
+      assert.deepStrictEqual(JSON.parse(read.body), mandate)
+      assert.include(log.at(-1), {
+        route: "/v1/mandates/{mandate_id}",
+        mandate_id: mandate.id,
+        organization_id: api.organization.id
+      })
+      assert.notInclude(JSON.stringify(log), api.key)
+    })
+  )
+
+  it.live("show their journal byte for byte, and signed evidence", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
+      const { id } = JSON.parse((yield* api.send(write)).body)
+      const events = yield* api.send({ path: `/v1/mandates/${id}/events`, key: api.key })
+      assert.match(events.body, /^\{"data":\[\{"data":\{/u)
+      assert.strictEqual(JSON.parse(events.body).data[0].type, "mandate.created")
+      const evidence = yield* api.send({ path: `/v1/mandates/${id}/evidence`, key: api.key })
+      assert.strictEqual(evidence.headers["content-type"], "application/jose+json")
+      assert.strictEqual(JSON.parse(evidence.body).format, "svc.evidence.v1")
+    })
+  )
+
+  it.live("are revoked, and a repeat under another key is 200 too", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
+      const { id } = JSON.parse((yield* api.send(write)).body)
+      const revoke = {
+        method: "PUT",
+        path: `/v1/mandates/${id}/revocation`,
+        key: api.key,
+        body: { reason: "lost" }
+      }
+      const first = yield* api.send({ ...revoke, idempotencyKey: "a" })
+      assert.strictEqual(first.status, 200, first.body)
+      assert.notProperty(first.headers, "location")
+      assert.strictEqual((yield* api.send({ ...revoke, idempotencyKey: "b" })).status, 200)
+      const conflict = yield* api.send({ ...revoke, idempotencyKey: "c", body: { reason: "other" } })
+      const problem = assertProblem(conflict, 409, "state_conflict")
+      assert.strictEqual(problem.current_state, "REVOKED")
+      assert.strictEqual(problem.resource_id, id)
+      assert.strictEqual(problem.instance, "/v1/mandates/{mandate_id}/revocation")
+    })
+  )
+
+  it.live("of another organization answer exactly as absent ones, on every route", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
+      const { id } = JSON.parse((yield* api.send(write)).body)
+      for (const mandate of [id, "mnd_00000000000000000000000000", "mnd_x", "%00", "a%2Fb", "%F0%9F%98%80"]) {
+        for (const rest of ["", "/authorizations", "/events", "/periods", "/evidence"]) {
+          const answer = yield* api.send({ path: `/v1/mandates/${mandate}${rest}`, key: api.otherKey })
+          assertProblem(answer, 404, "not_found")
+        }
+        const revoke = { method: "PUT", key: api.otherKey, idempotencyKey: "k", body: { reason: "x" } }
+        assertProblem(
+          yield* api.send({ ...revoke, path: `/v1/mandates/${mandate}/revocation` }),
+          404,
+          "not_found"
+        )
+      }
+    })
+  )
+
+  it.live("take a proposal, decided DENY before approval, with its Location", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
+      const { id } = JSON.parse((yield* api.send(write)).body)
+      const proposed = yield* api.send({
+        path: `/v1/mandates/${id}/authorizations`,
+        key: api.key,
+        idempotencyKey: "p",
+        body: {
+          external_reference: "order-1",
+          proposed_action: { action: "card.create", payment: { amount: 100, currency: "EUR" } },
+          execution_window_seconds: 60,
+          commitment: "A".repeat(43)
+        }
+      })
+      assert.strictEqual(proposed.status, 201, proposed.body)
+      const authorization = JSON.parse(proposed.body)
+      assert.strictEqual(authorization.decision, "DENY")
+      assert.strictEqual(proposed.headers.location, `${BASE_URL}/v1/authorizations/${authorization.id}`)
+      const read = yield* api.send({ path: `/v1/authorizations/${authorization.id}`, key: api.key })
+      assert.deepStrictEqual(JSON.parse(read.body), authorization)
+      const list = yield* api.send({ path: `/v1/mandates/${id}/authorizations?state=DENIED`, key: api.key })
+      assert.deepStrictEqual(JSON.parse(list.body).data, [authorization])
+    })
+  )
+})
+
+describe("passkeys", () => {
+  it.live("of an unknown subject are none, and a reference that cannot be one is not found", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const { key } = api
+      for (const reference of ["u", "a%2Fb", "%F0%9F%98%80".repeat(255), "a;b"]) {
+        const answer = yield* api.send({ path: `/v1/subjects/${reference}/passkeys`, key })
+        assert.strictEqual(answer.status, 200, reference)
+      }
+      for (const reference of ["%00", "a".repeat(256), "%ED%A0%80"]) {
+        const answer = yield* api.send({ path: `/v1/subjects/${reference}/passkeys`, key })
+        assertProblem(answer, 404, "not_found")
+      }
+    })
+  )
+
+  it.live("are retired without a body, or with one that has no members", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const retire = {
+        method: "DELETE",
+        key: api.key,
+        path: "/v1/subjects/u/passkeys/psk_00000000000000000000000000"
+      }
+      assertProblem(yield* api.send(retire), 404, "not_found")
+      assertProblem(yield* api.send({ ...retire, body: {} }), 404, "not_found")
+      const problem = assertProblem(yield* api.send({ ...retire, body: { a: 1 } }), 422, "validation_failed")
+      assert.strictEqual(problem.errors[0].pointer, "/a")
+      assertProblem(yield* api.send({ ...retire, path: `${retire.path}?x=1` }), 400, "malformed_request")
+    })
+  )
+})
+
+describe("without a key", () => {
+  it.live("the key set is public, cacheable and conditional", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const answer = yield* api.send({ path: "/.well-known/jwks.json" })
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.headers["cache-control"], "public, max-age=300")
+      const { keys } = JSON.parse(answer.body)
+      assert.sameMembers(Object.keys(keys[0]), ["kty", "crv", "use", "alg", "kid", "x", "y"])
+      const { etag } = answer.headers
+      for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+        const again = yield* api.send({ path: "/.well-known/jwks.json", lines: [`If-None-Match: ${tag}`] })
+        assert.strictEqual(again.status, 304)
+        assert.strictEqual(again.body, "")
+        assert.strictEqual(again.headers.etag, etag)
+        assert.strictEqual(again.headers["cache-control"], "public, max-age=300")
+      }
+      const other = yield* api.send({ path: "/.well-known/jwks.json", lines: ['If-None-Match: "x"'] })
+      assert.strictEqual(other.status, 200)
+    })
+  )
+
+  it.live("health and readiness are told", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      for (const path of ["/healthz", "/readyz"]) {
+        assert.strictEqual((yield* api.send({ path })).body, '{"status":"ok"}')
+      }
+      assertProblem(yield* api.send({ path: "/healthz?x=1" }), 400, "malformed_request")
+    })
+  )
+
+  it.live("the OpenAPI document names every route, its problems and the webhooks", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const document = JSON.parse((yield* api.send({ path: "/openapi.json" })).body)
+      assert.match(document.openapi, /^3\.1/u)
+      assert.property(document.webhooks, "mandate.approved")
+      assert.strictEqual(document.servers[0].url, BASE_URL)
+      const create = document.paths["/v1/mandates"].post
+      assert.deepStrictEqual(create.security, [{ api_key: [] }])
+      assert.property(create.responses["422"].content, "application/problem+json")
+      assert.include(create.responses["409"].description, "idempotency_key_reused")
+      assert.deepStrictEqual(document.paths["/.well-known/jwks.json"].get.security, [])
+      assert.property(
+        document.paths["/v1/mandates/{mandate_id}/evidence"].get.responses["200"].content,
+        "application/jose+json"
+      )
+      assert.notInclude(JSON.stringify(document), "Infinity")
+    })
+  )
+
+  it.live("the reference and the pages of problems are HTML that loads nothing from elsewhere", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const docs = yield* api.send({ path: "/docs" })
+      assert.strictEqual(docs.status, 200)
+      assert.match(docs.headers["content-type"] ?? "", /^text\/html/u)
+      assert.match(docs.headers["cache-control"] ?? "", /max-age/u)
+      assert.include(docs.headers["content-security-policy"] ?? "", "default-src 'none'")
+      const again = yield* api.send({ path: "/docs", lines: [`If-None-Match: ${docs.headers.etag}`] })
+      assert.strictEqual(again.status, 304)
+      const page = yield* api.send({ path: "/problems/state-conflict", lines: ["Accept: text/html"] })
+      assert.strictEqual(page.status, 200)
+      assert.include(page.body, "state_conflict")
+      assert.include(page.body, "<h2>Remedy</h2>")
+      assert.include(page.body, "&quot;status&quot;: 409")
+      assertProblem(yield* api.send({ path: "/problems/nothing" }), 404, "not_found")
+    })
+  )
+})

@@ -1,0 +1,15 @@
+import { createHash } from "node:crypto"
+
+/** The strong entity tag of a text (RFC 9110, section 8.8.3). */
+export const entityTag = (text: string): string =>
+  `"${createHash("sha256").update(text).digest("base64url")}"`
+
+/**
+ * Whether `If-None-Match` names the tag (RFC 9110, section 13.1.2): any of the list, or `*`, compared
+ * weakly.
+ */
+export const namesTag = (ifNoneMatch: string | undefined, tag: string): boolean =>
+  (ifNoneMatch ?? "").split(",").some((listed) => {
+    const trimmed = listed.trim()
+    return trimmed === "*" || trimmed.replace(/^W\//u, "") === tag
+  })

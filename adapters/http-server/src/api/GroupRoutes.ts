@@ -1,0 +1,145 @@
+import type { Organization } from "@svc/domain/Organization"
+import type { WriteRequest } from "@svc/domain/programs/Write"
+import { RouteRule } from "@svc/protocol/api/RouteRule"
+import { isIdentifier } from "@svc/protocol/Identifier"
+import { Context, Effect } from "effect"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { CurrentRequest, type RequestFacts } from "../CurrentRequest.ts"
+import type { Refused } from "../ProblemResponse.ts"
+import type { Route } from "../RouteTable.ts"
+import { type Answer, JsonText } from "./Answer.ts"
+import { type Admitted, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
+import { type DomainRefusal, refusing } from "./RefusalProblem.ts"
+
+type EndpointsOf<Group> = HttpApiGroup.Endpoints<Group>
+type EndpointAt<Group, Id extends string> = HttpApiEndpoint.WithIdentifier<EndpointsOf<Group>, Id>
+type IdentifiersOf<Group> = HttpApiEndpoint.Identifier<EndpointsOf<Group>>
+
+/** A request as a handler gets it: path and query decoded, the caller known, the body parsed. */
+export interface Call<Endpoint> {
+  readonly params: HttpApiEndpoint.Params<Endpoint>["Type"]
+  readonly query: HttpApiEndpoint.Query<Endpoint>["Type"]
+  /** Whose API key it is. On a route without one this throws. */
+  readonly organization: Organization
+  /** What a lifecycle write needs. */
+  readonly write: WriteRequest
+}
+
+/** One handler for every endpoint of a group: none can be forgotten. */
+export type GroupHandlers<Group> = {
+  readonly [Id in IdentifiersOf<Group>]: (call: Call<EndpointAt<Group, Id>>) => Effect.Effect<
+    Answer<HttpApiEndpoint.SuccessWithIdentifier<EndpointsOf<Group> & HttpApiEndpoint.Constraint, Id>>,
+    DomainRefusal | Refused,
+    // biome-ignore lint/suspicious/noExplicitAny: what the handlers need is read from what is passed.
+    any
+  >
+}
+
+type ServicesOf<Handlers> = {
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  [Id in keyof Handlers]: Handlers[Id] extends (call: any) => Effect.Effect<any, any, infer R> ? R : never
+}[keyof Handlers]
+
+type AnyHandler = (call: Call<HttpApiEndpoint.Top>) => Effect.Effect<Answer<unknown>, DomainRefusal | Refused>
+
+/**
+ * Serves a group of the API: each of its endpoints behind its gate. A write, once its body has been read, is
+ * not interrupted by a client that goes away: it is recorded as a whole or not at all.
+ */
+export const groupRoutes = <
+  Group extends HttpApiGroup.Constraint,
+  const Handlers extends GroupHandlers<Group>
+>(
+  group: Group,
+  handlers: Handlers
+) => {
+  const routes = endpointsOf(group).map((endpoint) => {
+    const handler = (handlers as unknown as Readonly<Record<string, AnyHandler>>)[endpoint.identifier]!
+    return HttpRouter.route(
+      endpoint.method as "GET" | "POST" | "PUT" | "DELETE",
+      endpoint.path as `/${string}`,
+      served(endpoint, handler) as Effect.Effect<
+        HttpServerResponse.HttpServerResponse,
+        Refused,
+        GateServices | ServicesOf<Handlers>
+      >
+    )
+  })
+  return HttpRouter.addAll(routes)
+}
+
+const endpointsOf = (group: HttpApiGroup.Constraint): ReadonlyArray<HttpApiEndpoint.Top> =>
+  Object.values((group as HttpApiGroup.Top).endpoints)
+
+/** The routes of a group, for the listener's table. */
+export const routesOf = (group: HttpApiGroup.Constraint): ReadonlyArray<Route> =>
+  endpointsOf(group).map(({ method, path }) => ({ method, path: path as `/${string}` }))
+
+const served = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
+  const gate = apiGate(endpoint)
+  const isWrite = Context.get(endpoint.annotations, RouteRule).body !== "none"
+  const respond = responder(endpoint)
+  return Effect.gen(function* () {
+    const { params } = yield* HttpRouter.RouteContext
+    const facts = yield* CurrentRequest
+    noteParams(facts, params)
+    const admitted = yield* gate
+    const program = refusing(handler(callOf(params, admitted)))
+    const answer = yield* isWrite ? Effect.uninterruptible(program) : program
+    noteResource(facts, answer.body)
+    return respond(answer)
+  })
+}
+
+const callOf = (params: object, admitted: Admitted): Call<HttpApiEndpoint.Top> => ({
+  params,
+  query: admitted.query,
+  get organization() {
+    return callerOf(admitted)
+  },
+  get write() {
+    return {
+      organization: callerOf(admitted),
+      idempotencyKey: admitted.idempotencyKey,
+      body: admitted.body
+    }
+  }
+})
+
+const callerOf = (admitted: Admitted): Organization => {
+  if (admitted.organization === undefined) throw new Error("a route without an API key has no organization")
+  return admitted.organization
+}
+
+/** What creates is 201, what deletes 204, the rest 200 (part 1). */
+const SUCCESS: Readonly<Record<string, number>> = { POST: 201, DELETE: 204 }
+
+const responder = (endpoint: HttpApiEndpoint.Top) => {
+  const status = SUCCESS[endpoint.method] ?? 200
+  const contentType = Context.get(endpoint.annotations, RouteRule).mediaType ?? JSON_MEDIA_TYPE
+  return (answer: Answer<unknown>): HttpServerResponse.HttpServerResponse => {
+    const headers = answer.headers ?? {}
+    if (answer.notModified === true) return HttpServerResponse.empty({ status: 304, headers })
+    if (answer.body === undefined) return HttpServerResponse.empty({ status, headers })
+    const text = answer.body instanceof JsonText ? answer.body.text : JSON.stringify(answer.body)
+    return HttpServerResponse.text(text, { status, contentType, headers })
+  }
+}
+
+/** Only identifiers in their form are noted: a path may hold anything. */
+const noteParams = (facts: RequestFacts, params: Readonly<Record<string, string | undefined>>): void => {
+  const { authorization_id, mandate_id } = params
+  if (mandate_id !== undefined && isIdentifier("mnd_", mandate_id)) facts.mandateId = mandate_id
+  if (authorization_id !== undefined && isIdentifier("aut_", authorization_id)) {
+    facts.authorizationId = authorization_id
+  }
+}
+
+const noteResource = (facts: RequestFacts, body: unknown): void => {
+  if (typeof body !== "object" || body === null) return
+  if ("mandate_id" in body) facts.mandateId = String(body.mandate_id)
+  if (!("id" in body) || typeof body.id !== "string") return
+  if (isIdentifier("mnd_", body.id)) facts.mandateId = body.id
+  if (isIdentifier("aut_", body.id)) facts.authorizationId = body.id
+}

@@ -1,0 +1,72 @@
+import { Deployment } from "@svc/domain/ports/Deployment"
+import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
+import {
+  createMandate,
+  listEvents,
+  listMandates,
+  listPeriods,
+  readMandate,
+  revokeMandate
+} from "@svc/domain/programs/Mandates"
+import { MandatesApi } from "@svc/protocol/api/MandatesApi"
+import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
+import type { ListPage } from "@svc/protocol/ListPage"
+import { parseTimestamp, type Timestamp } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { answer, JsonText, written } from "./Answer.ts"
+import { groupRoutes } from "./GroupRoutes.ts"
+import { pageOf } from "./PageQuery.ts"
+
+/** Mandates and approval sessions (parts 4 and 6). */
+export const mandateRoutes = groupRoutes(MandatesApi, {
+  create: ({ write }) =>
+    Effect.gen(function* () {
+      const created = yield* createMandate(write)
+      const { baseUrl } = yield* Deployment
+      return written(created, { location: `${baseUrl}/v1/mandates/${created.resource.id}` })
+    }),
+  list: ({ organization, query }) =>
+    Effect.map(
+      listMandates({
+        organization: organization.id,
+        ...pageOf(query),
+        ...(query.state === undefined ? {} : { state: query.state }),
+        ...(query.subject_reference === undefined ? {} : { subjectReference: query.subject_reference })
+      }),
+      answer
+    ),
+  read: ({ organization, params }) =>
+    Effect.map(readMandate({ organization: organization.id, mandateId: params.mandate_id }), answer),
+  revoke: ({ params, write }) =>
+    Effect.map(revokeMandate({ ...write, mandateId: params.mandate_id }), (revoked) => written(revoked)),
+  periods: ({ organization, params, query }) =>
+    Effect.map(
+      listPeriods({
+        organization: organization.id,
+        mandateId: params.mandate_id,
+        limit: query.limit ?? PERIODS_LIMIT_DEFAULT,
+        ...fromOf(query.from)
+      }),
+      answer
+    ),
+  events: ({ organization, params, query }) =>
+    Effect.map(
+      listEvents({ organization: organization.id, mandateId: params.mandate_id, ...pageOf(query) }),
+      (page) => ({ body: eventsText(page) })
+    ),
+  createApprovalSession: ({ params, write }) =>
+    Effect.map(createApprovalSession({ ...write, mandateId: params.mandate_id }), (created) =>
+      written(created)
+    )
+})
+
+const fromOf = (from: Timestamp | undefined) => {
+  const instant = from === undefined ? undefined : parseTimestamp(from)
+  return instant === undefined ? {} : { from: instant }
+}
+
+/** Events are shown as the texts that were hashed, not as texts made again from them. */
+const eventsText = (page: ListPage<string>): JsonText =>
+  new JsonText(
+    `{"data":[${page.data.join(",")}],"has_more":${page.has_more},"next_cursor":${JSON.stringify(page.next_cursor)}}`
+  )

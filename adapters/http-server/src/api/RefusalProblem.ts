@@ -1,0 +1,81 @@
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import type { SignerUnavailable } from "@svc/domain/ports/Signer"
+import type * as Refusals from "@svc/domain/Refusals"
+import type { ProblemCode } from "@svc/protocol/Problem"
+import { Effect } from "effect"
+import { Refused } from "../ProblemResponse.ts"
+
+type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
+
+/** Everything that a program of the domain may fail with. */
+export type DomainRefusal =
+  | InstanceOf<(typeof Refusals)[keyof typeof Refusals]>
+  | StoreUnavailable
+  | SignerUnavailable
+
+/** Each refusal of the domain stands for one problem (part 2). */
+const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
+  ValidationFailed: "validation_failed",
+  NotFound: "not_found",
+  InvalidCursor: "invalid_cursor",
+  IdempotencyKeyReused: "idempotency_key_reused",
+  StateConflict: "state_conflict",
+  TerminalStateConflict: "terminal_state_conflict",
+  CommitmentReused: "commitment_reused",
+  CommitmentMismatch: "commitment_mismatch",
+  MandateLimitReached: "mandate_limit_reached",
+  RefundExceedsCommitted: "refund_exceeds_committed",
+  AssertionReplayed: "assertion_replayed",
+  IdentityAssertionInvalid: "identity_assertion_invalid",
+  SubjectMismatch: "subject_mismatch",
+  ReturnUrlNotAllowed: "return_url_not_allowed",
+  EnrolmentNotAllowed: "enrolment_not_allowed",
+  ApprovalSessionClosed: "approval_session_closed",
+  ApprovalSessionBound: "approval_session_bound",
+  PasskeyVerificationFailed: "passkey_verification_failed",
+  ApiKeyInvalid: "api_key_invalid",
+  BillingAccountRequired: "billing_account_required",
+  StoreUnavailable: "store_unavailable",
+  SignerUnavailable: "store_unavailable"
+}
+
+/** `Retry-After` of a 503 that names no other time, in seconds. */
+const RETRY_AFTER_SECONDS = 1
+
+/** The problem that answers a refusal of the domain. */
+export const refusedOf = (refusal: DomainRefusal): Refused => {
+  const code = CODES[refusal._tag]
+  switch (refusal._tag) {
+    case "ValidationFailed":
+      return new Refused({ code, errors: refusal.errors })
+    case "StateConflict":
+    case "TerminalStateConflict":
+      return new Refused({ code, currentState: refusal.currentState, resourceId: refusal.resourceId })
+    case "MandateLimitReached":
+      return new Refused({ code, detail: refusal.detail })
+    case "StoreUnavailable":
+      return unavailable(refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
+    case "SignerUnavailable":
+      return unavailable(RETRY_AFTER_SECONDS)
+    default:
+      return new Refused({ code })
+  }
+}
+
+const unavailable = (seconds: number): Refused =>
+  new Refused({ code: "store_unavailable", headers: { "retry-after": String(seconds) } })
+
+/** Runs a program and answers its refusals as problems; what made something unavailable is logged. */
+export const refusing = <A, R>(
+  program: Effect.Effect<A, DomainRefusal | Refused, R>
+): Effect.Effect<A, Refused, R> =>
+  Effect.catch(program, (refusal) => {
+    if (refusal._tag === "Refused") return Effect.fail(refusal)
+    if (refusal._tag !== "StoreUnavailable" && refusal._tag !== "SignerUnavailable") {
+      return Effect.fail(refusedOf(refusal))
+    }
+    return Effect.andThen(
+      Effect.logWarning("unavailable", refusal._tag, refusal.cause),
+      Effect.fail(refusedOf(refusal))
+    )
+  })
