@@ -1,0 +1,72 @@
+import { Deployment } from "@svc/domain/ports/Deployment"
+import {
+  type Bearer,
+  checkApprovalSession,
+  sessionIdOf,
+  validEmptyBody
+} from "@svc/domain/programs/ApprovalCeremony"
+import type { JsonValue } from "@svc/protocol/Json"
+import { Effect, Redacted } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { accepts } from "../api/Acceptance.ts"
+import { refusing } from "../api/RefusalProblem.ts"
+import { Refused } from "../ProblemResponse.ts"
+import { checkMediaType, hasBody, parseBody, readBody } from "../StrictBody.ts"
+import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
+
+/** base64url of 32 random bytes. */
+const TOKEN = /^[A-Za-z0-9_-]{43}$/u
+
+const closed = new Refused({ code: "approval_session_closed" })
+
+/** The token of the path, and of nowhere else. One of another form is unknown like any other. */
+export const approvalToken = Effect.gen(function* () {
+  const { token } = yield* HttpRouter.params
+  return token !== undefined && TOKEN.test(token)
+    ? Redacted.make(token, { label: "approval_token" })
+    : yield* closed
+})
+
+export interface ActionRule {
+  /** Whether an unbound browser may make the request: it is the one that binds. */
+  readonly ceremony: boolean
+  /** `empty`: the body has no members, so it may be left out. */
+  readonly body: "empty" | "response"
+}
+
+/**
+ * What stands before every POST of the approval origin: Origin, token, cookie, then query and Accept, media type, size
+ * and JSON, in this order (part 6). Nothing is spent here.
+ */
+export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
+  const request = yield* HttpServerRequest.HttpServerRequest
+  const { approvalOrigin } = yield* Deployment
+  if (request.headers.origin !== approvalOrigin) return yield* new Refused({ code: "origin_not_allowed" })
+  const token = yield* approvalToken
+  const sessionId = yield* refusing(sessionIdOf(token))
+  const cookie = readApprovalCookie(request.headers.cookie, approvalCookieName(sessionId, approvalOrigin))
+  const bearer: Bearer = { token, cookie }
+  yield* refusing(checkApprovalSession({ ...bearer, ceremony: rule.ceremony }))
+  if (request.url.includes("?")) {
+    return yield* new Refused({ code: "malformed_request", detail: "This route takes no query." })
+  }
+  if (!accepts(request.headers.accept, "application/json")) {
+    return yield* new Refused({ code: "not_acceptable" })
+  }
+  return { bearer, body: yield* actionBody(request, rule.body) }
+})
+
+const actionBody = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  kind: ActionRule["body"]
+): Effect.fn.Return<JsonValue, Refused> {
+  const sent = hasBody(request.headers)
+  if (!sent && kind === "empty") return {}
+  const refused = checkMediaType(request.headers)
+  if (refused !== undefined) return yield* refused
+  const bytes = yield* readBody(request)
+  if (bytes.length === 0 && kind === "empty") return {}
+  const body = yield* Effect.fromResult(parseBody(bytes))
+  if (kind === "empty") yield* refusing(validEmptyBody(body))
+  return body
+})

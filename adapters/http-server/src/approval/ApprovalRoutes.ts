@@ -1,0 +1,139 @@
+import { Deployment } from "@svc/domain/ports/Deployment"
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import {
+  approveMandate,
+  type Bearer,
+  beginCeremony,
+  declineMandate,
+  openApprovalPage,
+  registerPasskey
+} from "@svc/domain/programs/ApprovalCeremony"
+import type { JsonValue } from "@svc/protocol/Json"
+import type { ProblemCode } from "@svc/protocol/Problem"
+import { Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
+import type { Refused } from "../ProblemResponse.ts"
+import type { Route } from "../RouteTable.ts"
+import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL } from "./ApprovalAssets.ts"
+import { approvalCookieHeader } from "./ApprovalCookie.ts"
+import { type ActionRule, approvalGate, approvalToken } from "./ApprovalGate.ts"
+import { approvalPage, CLOSED_PAGE, UNAVAILABLE_PAGE } from "./ApprovalPage.ts"
+
+const PAGE_PATH = "/approve/:token"
+
+type Headers = Readonly<Record<string, string>>
+
+/** The language of the statement, as far as the browser says one. */
+const LANGUAGE = /^\s*([a-z]{2,3}(?:-[a-z0-9]{2,8})*)/iu
+const localeOf = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ headers }) => LANGUAGE.exec(headers["accept-language"] ?? "")?.[1] ?? "en"
+)
+
+const htmlResponse = (text: string, status = 200, headers: Headers = {}) =>
+  HttpServerResponse.text(text, { status, contentType: "text/html; charset=utf-8", headers })
+
+const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
+  HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
+
+/** A refusal that a person reads. */
+const noticeResponse = Effect.fnUntraced(function* (code: ProblemCode, page: string, refused: Refused) {
+  const facts = yield* CurrentRequest
+  facts.problem = code
+  return htmlResponse(page, code === "approval_session_closed" ? 410 : 503, refused.headers)
+})
+
+/** Who follows a link and gets a page instead of a problem: a browser says that it wants one. */
+const wantsPage = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ headers }) => headers.accept?.includes("text/html") === true
+)
+
+/** Looking never spends the token, so that a link scanner takes nothing from its reader. */
+const page = Effect.gen(function* () {
+  const token = yield* approvalToken
+  return htmlResponse(approvalPage(yield* refusing(openApprovalPage({ token, locale: yield* localeOf }))))
+}).pipe(
+  Effect.catch((refused) =>
+    Effect.gen(function* () {
+      if (refused.code === "approval_session_closed") {
+        return yield* noticeResponse(refused.code, CLOSED_PAGE, refused)
+      }
+      return refused.code === "store_unavailable" && (yield* wantsPage)
+        ? yield* noticeResponse(refused.code, UNAVAILABLE_PAGE, refused)
+        : yield* refused
+    })
+  )
+)
+
+/** One POST: the gate, and then the program, which a browser that goes away does not interrupt. */
+const action = <R>(
+  name: string,
+  rule: ActionRule,
+  run: (
+    request: Bearer & { readonly body: JsonValue }
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, DomainRefusal | StoreUnavailable, R>
+) =>
+  HttpRouter.route(
+    "POST",
+    `${PAGE_PATH}/${name}`,
+    Effect.gen(function* () {
+      const { bearer, body } = yield* approvalGate(rule)
+      return yield* Effect.uninterruptible(refusing(run({ ...bearer, body })))
+    })
+  )
+
+const ceremony = action(
+  "ceremony",
+  { ceremony: true, body: "empty" },
+  Effect.fnUntraced(function* ({ token, cookie }) {
+    const { approvalOrigin } = yield* Deployment
+    const { bind, ...step } = yield* beginCeremony({ token, cookie, locale: yield* localeOf })
+    const headers: Headers =
+      bind === undefined ? {} : { "set-cookie": approvalCookieHeader(bind, approvalOrigin) }
+    return jsonResponse(step, 200, headers)
+  })
+)
+
+const passkey = action("passkey", { ceremony: false, body: "response" }, (request) =>
+  Effect.map(registerPasskey(request), (registered) => jsonResponse(registered, 201))
+)
+
+const approval = action("approval", { ceremony: false, body: "response" }, (request) =>
+  Effect.map(approveMandate(request), (left) => jsonResponse(left))
+)
+
+const decline = action("decline", { ceremony: false, body: "empty" }, (request) =>
+  Effect.map(declineMandate(request), (left) => jsonResponse(left))
+)
+
+const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
+  HttpRouter.route(
+    "GET",
+    path,
+    Effect.succeed(
+      HttpServerResponse.text(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } })
+    )
+  )
+)
+
+/** The page, its four actions and what it loads (part 6). Nothing else is on this origin. */
+export const approvalRoutes = HttpRouter.addAll([
+  HttpRouter.route("GET", PAGE_PATH, page),
+  ceremony,
+  passkey,
+  approval,
+  decline,
+  ...assets
+])
+
+/** The same routes, for the listener's table. */
+export const approvalPaths: ReadonlyArray<Route> = [
+  { method: "GET", path: PAGE_PATH },
+  ...["ceremony", "passkey", "approval", "decline"].map(
+    (name): Route => ({ method: "POST", path: `${PAGE_PATH}/${name}` })
+  ),
+  ...APPROVAL_ASSETS.map(({ path }): Route => ({ method: "GET", path }))
+]

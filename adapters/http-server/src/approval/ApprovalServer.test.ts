@@ -1,0 +1,555 @@
+import { assert, describe, it } from "@effect/vitest"
+import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+import { Effect } from "effect"
+import * as TestClock from "effect/testing/TestClock"
+import {
+  API_BASE_URL,
+  APPROVAL_ORIGIN,
+  type Asking,
+  type House,
+  type HouseOptions,
+  makeBrowser,
+  openHouse,
+  RETURN_STATE
+} from "../../test/ApprovalVisitor.ts"
+import { exchange, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { APPROVAL_ASSETS } from "./ApprovalAssets.ts"
+
+const NOW = Date.UTC(2026, 10, 28, 9)
+const UNKNOWN_TOKEN = "A".repeat(43)
+
+/** A house at a fixed instant, and one mandate in it with an open session. */
+const begin = Effect.fnUntraced(function* (options: HouseOptions = {}) {
+  yield* TestClock.setTime(NOW)
+  const house = yield* openHouse(options)
+  const mandate = yield* house.newMandate()
+  const session = yield* house.newSession(mandate.id)
+  return { house, mandate, session, browser: makeBrowser(house) }
+})
+
+/** A problem of this code, with what every problem has. */
+const assertProblem = (answer: RawAnswer, status: number, code: string, route?: string) => {
+  assert.deepStrictEqual(
+    [answer.status, answer.headers["content-type"]],
+    [status, "application/problem+json"]
+  )
+  const problem = JSON.parse(answer.body)
+  assert.strictEqual(problem.code, code)
+  assert.strictEqual(problem.type, `${API_BASE_URL}/problems/${code.replaceAll("_", "-")}`)
+  assert.strictEqual(problem.request_id, answer.headers["x-request-id"])
+  if (route !== undefined) assert.strictEqual(problem.instance, route)
+}
+
+const assertLeft = (answer: RawAnswer, sessionId: string) => {
+  assert.deepStrictEqual(
+    [answer.status, JSON.parse(answer.body)],
+    [
+      200,
+      {
+        redirect_to: `https://shop.example/return?order=7&return_state=${RETURN_STATE}&approval_session_id=${sessionId}`
+      }
+    ]
+  )
+}
+
+const ACTIONS = ["ceremony", "passkey", "approval", "decline"] as const
+
+describe("the way through", () => {
+  it.effect("enrols a passkey, approves, and spends the token", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      const page = yield* house.request(session.path)
+      assert.deepStrictEqual([page.status, page.headers["content-type"]], [200, "text/html; charset=utf-8"])
+      assert.include(page.body, "At most €50.00")
+
+      const first = yield* browser.ceremony(session.path)
+      assert.deepStrictEqual(Object.keys(first), ["step", "options"])
+      assert.strictEqual(first.step, "register")
+      const registered = yield* browser.post(
+        `${session.path}/passkey`,
+        browser.passkey.register(first.options)
+      )
+      assert.strictEqual(registered.status, 201)
+      assert.match(JSON.parse(registered.body).passkey_id, /^psk_[0-9a-z]{26}$/u)
+      assert.strictEqual(yield* house.stateOf(mandate.id), "PENDING_APPROVAL")
+
+      const second = yield* browser.ceremony(session.path)
+      assert.deepStrictEqual(Object.keys(second), ["step", "options", "statement"])
+      assert.strictEqual(second.step, "approve")
+      for (const { label, value } of second.statement.display.lines) {
+        assert.include(page.body, label)
+        assert.include(page.body, value)
+      }
+      const assertion = browser.passkey.authenticate(second.options)
+      const approved = yield* browser.post(`${session.path}/approval`, assertion)
+      assertLeft(approved, session.id)
+      assert.strictEqual(yield* house.stateOf(mandate.id), "ACTIVE")
+
+      assertProblem(
+        yield* browser.post(`${session.path}/approval`, assertion),
+        410,
+        "approval_session_closed",
+        "/approve/{token}/approval"
+      )
+      assertProblem(yield* browser.post(`${session.path}/ceremony`, {}), 410, "approval_session_closed")
+      assert.strictEqual((yield* house.request(session.path)).status, 410)
+    })
+  )
+
+  it.effect("approves with the passkey of an earlier approval, and enrols no second one", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      yield* browser.register(session.path)
+      assert.strictEqual((yield* browser.approve(session.path)).status, 200)
+
+      const mandate = yield* house.newMandate()
+      const next = yield* house.newSession(mandate.id)
+      const { options, step } = yield* browser.ceremony(next.path)
+      assert.strictEqual(step, "approve")
+      assert.lengthOf(options.allowCredentials, 1)
+      const other = makeSoftwarePasskey({ origin: house.origin })
+      const created = other.register({
+        ...options,
+        rp: { id: options.rpId },
+        user: { id: UNKNOWN_TOKEN },
+        pubKeyCredParams: [{ alg: -7 }]
+      })
+      assertProblem(
+        yield* browser.post(`${next.path}/passkey`, created),
+        422,
+        "enrolment_not_allowed",
+        "/approve/{token}/passkey"
+      )
+      assertLeft(yield* browser.approve(next.path), next.id)
+      assert.strictEqual(yield* house.stateOf(mandate.id), "ACTIVE")
+    })
+  )
+
+  it.effect("declines, with an empty body or {}", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      yield* browser.ceremony(session.path)
+      const headers = { "content-type": null }
+      assertLeft(yield* browser.post(`${session.path}/decline`, {}, { body: "", headers }), session.id)
+      assert.strictEqual(yield* house.stateOf(mandate.id), "REJECTED")
+
+      const another = yield* house.newMandate()
+      const next = yield* house.newSession(another.id)
+      yield* browser.ceremony(next.path)
+      assertLeft(yield* browser.post(`${next.path}/decline`, {}), next.id)
+      assert.strictEqual(yield* house.stateOf(another.id), "REJECTED")
+    })
+  )
+
+  it.effect("is not spent by looking at it", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      const bot = { "user-agent": "LinkPreviewBot/1.0", accept: "*/*" }
+      const head = yield* house.request(session.path, { method: "HEAD", headers: bot })
+      assert.deepStrictEqual([head.status, head.body], [200, ""])
+      const looked = yield* house.request(`${session.path}?utm_source=mail`, { headers: bot })
+      assert.strictEqual(looked.status, 200)
+      assert.isUndefined(looked.headers["set-cookie"])
+      yield* browser.register(session.path)
+      assert.strictEqual((yield* browser.approve(session.path)).status, 200)
+    })
+  )
+})
+
+describe("the browser", () => {
+  it.effect("is bound by the first ceremony with a cookie of its session", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      const answer = yield* browser.post(`${session.path}/ceremony`, {})
+      const [name, value] = [...browser.cookies][0] ?? []
+      assert.strictEqual(name, `__Host-svc_${session.id}`)
+      assert.strictEqual(
+        answer.headers["set-cookie"],
+        `${name}=${value}; Path=/; Max-Age=301; HttpOnly; Secure; SameSite=Strict`
+      )
+      const again = yield* browser.post(`${session.path}/ceremony`, {})
+      assert.deepStrictEqual([again.status, again.headers["set-cookie"]], [200, undefined])
+      assert.notInclude(house.log.join("\n"), value!)
+    })
+  )
+
+  it.effect("may be any on localhost without a prefix or Secure", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* begin({ approvalBaseUrl: "http://localhost:8081" })
+      const answer = yield* browser.post(`${session.path}/ceremony`, {})
+      assert.match(
+        answer.headers["set-cookie"]!,
+        new RegExp(`^svc_${session.id}=[\\w-]{43}; Path=/; Max-Age=301; HttpOnly; SameSite=Strict$`, "u")
+      )
+      assert.isUndefined(answer.headers["strict-transport-security"])
+    })
+  )
+
+  it.effect("must have begun the ceremony before it does anything else", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* begin()
+      for (const action of ["passkey", "approval", "decline"]) {
+        assertProblem(
+          yield* browser.post(`${session.path}/${action}`, {}),
+          409,
+          "approval_session_bound",
+          `/approve/{token}/${action}`
+        )
+      }
+      assert.strictEqual((yield* browser.ceremony(session.path)).step, "register")
+    })
+  )
+
+  it.effect("must be the one that began", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      yield* browser.ceremony(session.path)
+      const [name, value] = [...browser.cookies][0]!
+      const other = makeBrowser(house)
+      const cookies = [
+        null,
+        `${name}=${UNKNOWN_TOKEN}`,
+        `${name}=${value}; ${name}=${value}`,
+        `${name.toLowerCase()}=${value}`
+      ]
+      for (const cookie of cookies) {
+        for (const action of ACTIONS) {
+          const answer = yield* other.post(`${session.path}/${action}`, {}, { headers: { cookie } })
+          assertProblem(answer, 409, "approval_session_bound")
+        }
+      }
+      assert.strictEqual((yield* house.request(session.path)).status, 200)
+      assert.strictEqual(yield* house.stateOf(mandate.id), "PENDING_APPROVAL")
+      yield* browser.register(session.path)
+      assertLeft(yield* browser.approve(session.path), session.id)
+    })
+  )
+})
+
+describe("a closed link", () => {
+  const assertClosed = Effect.fnUntraced(function* (house: House, path: string) {
+    const browser = makeBrowser(house)
+    const page = yield* house.request(path)
+    assert.deepStrictEqual([page.status, page.headers["content-type"]], [410, "text/html; charset=utf-8"])
+    for (const action of ACTIONS) {
+      assertProblem(yield* browser.post(`${path}/${action}`, {}), 410, "approval_session_closed")
+    }
+    return page.body
+  })
+
+  it.effect("is one answer for unknown, malformed, superseded, expired and spent tokens", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      const pages = [
+        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN}`),
+        yield* assertClosed(house, "/approve/short"),
+        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN}A`),
+        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN.slice(1)}%2B`)
+      ]
+      const next = yield* house.newSession(mandate.id)
+      pages.push(yield* assertClosed(house, session.path))
+      yield* browser.ceremony(next.path)
+      yield* browser.post(`${next.path}/decline`, {})
+      pages.push(yield* assertClosed(house, next.path))
+
+      const late = yield* house.newSession((yield* house.newMandate()).id)
+      yield* TestClock.adjust("299 seconds")
+      assert.strictEqual((yield* house.request(late.path)).status, 200)
+      yield* TestClock.adjust("1 second")
+      pages.push(yield* assertClosed(house, late.path))
+
+      const revoked = yield* house.newMandate()
+      const open = yield* house.newSession(revoked.id)
+      yield* house.revoke(revoked.id)
+      pages.push(yield* assertClosed(house, open.path))
+      assert.lengthOf(new Set(pages), 1)
+    })
+  )
+})
+
+describe("what fails", () => {
+  it.effect("spends nothing when the body is malformed", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* begin()
+      const { options } = yield* browser.ceremony(session.path)
+      const created = browser.passkey.register(options)
+      const { response } = created
+      const malformed = [
+        {},
+        [],
+        { ...created, type: "password" },
+        { ...created, id: `${created.id}=` },
+        { ...created, response: { ...response, attestationObject: "a+b/" } },
+        { ...created, response: { ...response, clientDataJSON: undefined } }
+      ]
+      for (const body of malformed) {
+        assertProblem(yield* browser.post(`${session.path}/passkey`, body), 422, "validation_failed")
+      }
+      for (const body of ["", "{", "\ufeff{}", '{"id":1,"id":1}', "{}{}"]) {
+        assertProblem(yield* browser.post(`${session.path}/passkey`, {}, { body }), 400, "malformed_json")
+      }
+      const extra = { ...created, unknown: null, authenticatorAttachment: null }
+      assert.strictEqual((yield* browser.post(`${session.path}/passkey`, extra)).status, 201)
+
+      const { options: request } = yield* browser.ceremony(session.path)
+      const assertion = browser.passkey.authenticate(request)
+      for (const body of [{}, { ...assertion, response: { ...assertion.response, signature: "a" } }]) {
+        assertProblem(yield* browser.post(`${session.path}/approval`, body), 422, "validation_failed")
+      }
+      assertLeft(yield* browser.post(`${session.path}/approval`, assertion), session.id)
+    })
+  )
+
+  it.effect("has no members where the body has none", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      yield* browser.ceremony(session.path)
+      for (const action of ["ceremony", "decline"]) {
+        for (const body of [{ a: 1 }, [], null, "x"]) {
+          assertProblem(yield* browser.post(`${session.path}/${action}`, body), 422, "validation_failed")
+        }
+      }
+      assert.strictEqual(yield* house.stateOf(mandate.id), "PENDING_APPROVAL")
+    })
+  )
+
+  it.effect("spends the challenge, and leaves the mandate pending", () =>
+    Effect.gen(function* () {
+      const { browser, house, mandate, session } = yield* begin()
+      yield* browser.register(session.path)
+      const { options } = yield* browser.ceremony(session.path)
+      const forged = browser.passkey.authenticate(options, { origin: "https://approve.example:8443" })
+      const refused = yield* browser.post(`${session.path}/approval`, forged)
+      assertProblem(refused, 422, "passkey_verification_failed")
+      assert.notInclude(refused.body, "8443")
+      assert.strictEqual(yield* house.stateOf(mandate.id), "PENDING_APPROVAL")
+
+      const honest = browser.passkey.authenticate(options)
+      assertProblem(
+        yield* browser.post(`${session.path}/approval`, honest),
+        422,
+        "passkey_verification_failed"
+      )
+      assertLeft(yield* browser.approve(session.path), session.id)
+    })
+  )
+
+  it.effect("replaces the open challenge by a new ceremony", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* begin()
+      yield* browser.register(session.path)
+      const { options } = yield* browser.ceremony(session.path)
+      yield* browser.ceremony(session.path)
+      const stale = browser.passkey.authenticate(options)
+      assertProblem(
+        yield* browser.post(`${session.path}/approval`, stale),
+        422,
+        "passkey_verification_failed"
+      )
+    })
+  )
+})
+
+describe("the order of checks", () => {
+  it.effect("is route, Origin, token, cookie, query, Accept, media type, size, JSON, schema", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      yield* browser.ceremony(session.path)
+      const approval = `${session.path}/approval`
+      const closed = `/approve/${UNKNOWN_TOKEN}/approval`
+      const wrong = { accept: "text/html", "content-type": "text/plain" }
+      const big = "x".repeat(65_537)
+      const json = { "content-type": "application/json" }
+      const ladder: ReadonlyArray<readonly [path: string, asking: Asking, status: number, code: string]> = [
+        [`${approval}/`, { headers: { origin: null, ...wrong }, body: big }, 404, "not_found"],
+        [closed, { headers: { origin: null, ...wrong }, body: big }, 403, "origin_not_allowed"],
+        [closed, { headers: wrong, body: big }, 410, "approval_session_closed"],
+        [approval, { headers: { ...wrong, cookie: null }, body: big }, 409, "approval_session_bound"],
+        [`${approval}?a=b`, { headers: wrong, body: big }, 400, "malformed_request"],
+        [approval, { headers: wrong, body: big }, 406, "not_acceptable"],
+        [approval, { headers: { "content-type": "text/plain" }, body: big }, 415, "unsupported_media_type"],
+        [approval, { headers: { ...json, "content-encoding": "gzip" } }, 415, "unsupported_media_type"],
+        [approval, { headers: json, body: big }, 413, "payload_too_large"],
+        [approval, { headers: json, body: '{"a":1' }, 400, "malformed_json"],
+        [approval, { headers: json, body: '{"a":1}' }, 422, "validation_failed"]
+      ]
+      for (const [path, asking, status, code] of ladder) {
+        assertProblem(yield* browser.post(path, {}, asking), status, code)
+      }
+      assertProblem(
+        yield* browser.post(approval, {}, { method: "PUT", headers: { origin: null } }),
+        405,
+        "method_not_allowed"
+      )
+      assert.strictEqual((yield* house.request(session.path)).status, 200)
+    })
+  )
+
+  it.effect("takes exactly the approval origin", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* begin()
+      const others = [
+        null,
+        "null",
+        "",
+        "https://approve.example:443",
+        "https://approve.example/",
+        "https://APPROVE.example",
+        "http://approve.example",
+        "https://approve.example.evil.example",
+        API_BASE_URL
+      ]
+      for (const origin of others) {
+        for (const action of ACTIONS) {
+          const answer = yield* browser.post(`${session.path}/${action}`, {}, { headers: { origin } })
+          assertProblem(answer, 403, "origin_not_allowed", `/approve/{token}/${action}`)
+        }
+      }
+      assert.strictEqual((yield* browser.post(`${session.path}/ceremony`, {})).status, 200)
+    })
+  )
+
+  it.effect("knows nothing but the page, its actions and its files", () =>
+    Effect.gen(function* () {
+      const { house, session } = yield* begin()
+      const unknown = [
+        "/",
+        "/v1/mandates",
+        "/healthz",
+        "/.well-known/jwks.json",
+        "/docs",
+        "/approve",
+        "/approve/",
+        "/approve//ceremony",
+        `${session.path}/`,
+        `/Approve/${session.token}`,
+        `//approve/${session.token}`,
+        "/assets/approve.js",
+        "/assets/../approve.js"
+      ]
+      for (const path of unknown) assertProblem(yield* house.request(path), 404, "not_found")
+      const notAllowed = yield* house.request(session.path, { method: "POST" })
+      assertProblem(notAllowed, 405, "method_not_allowed", "/approve/{token}")
+      assert.strictEqual(notAllowed.headers.allow, "GET, HEAD")
+      const read = yield* house.request(`${session.path}/ceremony`)
+      assertProblem(read, 405, "method_not_allowed", "/approve/{token}/ceremony")
+      assert.strictEqual(read.headers.allow, "POST")
+    })
+  )
+})
+
+describe("headers", () => {
+  const EXPECTED = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "strict-transport-security": "max-age=31536000"
+  }
+
+  const assertHeaders = (answer: RawAnswer, more: Readonly<Record<string, string>> = {}) => {
+    for (const [name, value] of Object.entries({ ...EXPECTED, ...more })) {
+      assert.strictEqual(answer.headers[name], value, name)
+    }
+    const policy = answer.headers["content-security-policy"] ?? ""
+    assert.include(policy, "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'")
+    assert.include(policy, "form-action 'none'; base-uri 'none'; frame-ancestors 'none'")
+    assert.notInclude(policy, "unsafe")
+    const features = (answer.headers["permissions-policy"] ?? "").split(", ")
+    assert.deepStrictEqual(
+      features.filter((feature) => !feature.endsWith("=()")),
+      ["publickey-credentials-create=(self)", "publickey-credentials-get=(self)"]
+    )
+    assert.match(answer.headers["x-request-id"] ?? "", /^[0-9a-f-]{36}$/u)
+  }
+
+  it.effect("come with every response, also with what Node itself refuses", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      assertHeaders(yield* house.request(session.path))
+      assertHeaders(yield* house.request(`/approve/${UNKNOWN_TOKEN}`))
+      assertHeaders(yield* house.request("/nothing"))
+      assertHeaders(yield* house.request(session.path, { method: "DELETE" }))
+      assertHeaders(yield* browser.post(`${session.path}/ceremony`, {}))
+      assertHeaders(yield* browser.post(`${session.path}/passkey`, {}))
+      const raw = (bytes: string) =>
+        Effect.map(
+          Effect.promise(() => exchange(house.port, bytes)),
+          parseAnswer
+        )
+      const garbage = yield* raw(`GET ${session.path} NOT-HTTP\r\n\r\n`)
+      assertProblem(garbage, 400, "malformed_request")
+      assertHeaders(garbage)
+      const long = yield* raw(`GET ${session.path} HTTP/1.1\r\nhost: a\r\nx: ${"x".repeat(17_000)}\r\n\r\n`)
+      assertProblem(long, 431, "headers_too_large")
+      assertHeaders(long)
+      const twice = yield* raw(
+        `POST ${session.path}/ceremony HTTP/1.1\r\nhost: a\r\norigin: ${APPROVAL_ORIGIN}\r\norigin: ${APPROVAL_ORIGIN}\r\nconnection: close\r\n\r\n`
+      )
+      assertProblem(twice, 400, "malformed_request")
+      assertHeaders(twice)
+    })
+  )
+
+  it.effect("let the page's files be kept, under names that change with them", () =>
+    Effect.gen(function* () {
+      const { house, session } = yield* begin()
+      const page = yield* house.request(session.path)
+      for (const { contentType, path, text } of APPROVAL_ASSETS) {
+        assert.include(page.body, `"${path}"`)
+        const answer = yield* house.request(path)
+        assert.deepStrictEqual([answer.status, answer.body], [200, text])
+        assertHeaders(answer, {
+          "cache-control": "public, max-age=31536000, immutable",
+          "content-type": contentType
+        })
+        assert.strictEqual((yield* house.request(path, { method: "HEAD" })).status, 200)
+      }
+    })
+  )
+})
+
+describe("secrets", () => {
+  it.effect("enter no log line and no answer", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      const answers = [
+        yield* house.request(session.path),
+        yield* house.request(`${session.path}/`),
+        yield* house.request(session.path, { method: "PATCH" }),
+        yield* house.request(session.path, { headers: { host: null } }),
+        yield* browser.post(`${session.path}/ceremony`, {}, { body: "{" }),
+        yield* browser.post(`${session.path}/ceremony`, {}, { headers: { origin: "https://x.example" } }),
+        yield* browser.register(session.path)
+      ]
+      const { options } = yield* browser.ceremony(session.path)
+      const forged = browser.passkey.authenticate(options, { challenge: UNKNOWN_TOKEN })
+      answers.push(
+        yield* browser.post(`${session.path}/approval`, forged),
+        yield* browser.approve(session.path),
+        yield* browser.approve(session.path).pipe(Effect.catchDefect(() => house.request(session.path)))
+      )
+      for (const answer of answers) {
+        assert.notInclude(answer.body, session.token)
+        assert.notInclude(JSON.stringify(answer.headers), session.token)
+      }
+      const log = house.log.join("\n")
+      assert.include(log, "/approve/{token}/approval")
+      assert.include(log, "passkey refused")
+      for (const secret of [session.token, ...browser.cookies.values()]) assert.notInclude(log, secret)
+    })
+  )
+
+  it.effect("show hostile text of a caller as text", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const house = yield* openHouse({ organizationName: "<b>Bank</b>\u202eknaB" })
+      const mandate = yield* house.newMandate({ description: "</title><script>alert(1)</script>\u200b" })
+      const page = yield* house.request((yield* house.newSession(mandate.id)).path)
+      assert.include(page.body, "&lt;b&gt;Bank&lt;/b&gt;U+202EknaB")
+      assert.include(page.body, "&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;U+200B")
+      assert.notInclude(page.body, "<script>")
+    })
+  )
+})
