@@ -39,6 +39,8 @@ export interface HouseOptions {
   readonly approvalBaseUrl?: string
   readonly passkeyEnrolment?: Organization["passkeyEnrolment"]
   readonly organizationName?: string
+  /** Default: one that the system chooses. */
+  readonly port?: number
 }
 
 const portsLayer = (approvalBaseUrl: string) =>
@@ -83,7 +85,7 @@ export const openHouse = Effect.fnUntraced(function* (options: HouseOptions = {}
     Logger.layer([Logger.map(Logger.formatJson, (line) => void log.push(line))]),
     Layer.succeed(References.MinimumLogLevel)("All")
   )
-  const services = yield* ApprovalServer.layer({ port: 0, host: "127.0.0.1" }).pipe(
+  const services = yield* ApprovalServer.layer({ port: options.port ?? 0, host: "127.0.0.1" }).pipe(
     Layer.provideMerge(portsLayer(origin)),
     Layer.provideMerge(logging),
     Layer.build
@@ -102,7 +104,7 @@ export const openHouse = Effect.fnUntraced(function* (options: HouseOptions = {}
       algorithms: ["ES256"],
       keys: { jwks: issuer.publicJwks }
     },
-    returnOrigins: ["https://shop.example"],
+    returnOrigins: [new URL(RETURN_URL).origin],
     reportGraceSeconds: 0,
     passkeyEnrolment: options.passkeyEnrolment ?? "FIRST_USE"
   }

@@ -1,7 +1,7 @@
 import type { AuthorizationStateName } from "@svc/protocol/Authorization"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { addLate, commitReserved, NO_USE, release, reserve } from "./Counters.ts"
-import type { DecisionData, JournalFact, OutcomeConflictData } from "./JournalFact.ts"
+import type { DecisionData, JournalFact, MandateTerms, OutcomeConflictData } from "./JournalFact.ts"
 import type {
   AuthorizationState,
   Counters,
@@ -18,20 +18,26 @@ import { currentPeriods, instantOf, prepareTerms } from "./PreparedTerms.ts"
 type AuthorizationFact = Extract<JournalFact, { readonly authorization_id: string }>
 type FactOf<T extends JournalFact["type"]> = Extract<JournalFact, { readonly type: T }>
 
-const begin = (fact: FactOf<"mandate.created">): StreamState => ({
+/** What one fact changes: the aggregates, the open reservations, and at most one authorization. */
+interface Step {
+  readonly mandate: MandateState
+  readonly open: ReadonlyArray<OpenReservation>
+  readonly authorization?: AuthorizationState
+}
+
+const begin = (terms: MandateTerms, at: string): Step => ({
   mandate: {
-    terms: fact.data,
+    terms,
     state: "PENDING_APPROVAL",
     version: 1,
-    createdAt: fact.occurred_at,
-    updatedAt: fact.occurred_at,
+    createdAt: at,
+    updatedAt: at,
     totals: NO_USE,
     periods: [],
     authorizationCount: 0,
     lateAuthorizations: []
   },
-  open: [],
-  authorizations: new Map()
+  open: []
 })
 
 const updatePeriods = (
@@ -70,12 +76,6 @@ const use = (
   periods: updatePeriods(mandate.periods, pins, update)
 })
 
-const withAuthorization = (
-  authorizations: StreamState["authorizations"],
-  authorization: AuthorizationState | undefined
-): StreamState["authorizations"] =>
-  authorization === undefined ? authorizations : new Map(authorizations).set(authorization.id, authorization)
-
 const DECIDED: Readonly<Record<DecisionData["decision"], AuthorizationStateName>> = {
   ALLOW: "RESERVED",
   DENY: "DENIED",
@@ -85,7 +85,7 @@ const DECIDED: Readonly<Record<DecisionData["decision"], AuthorizationStateName>
 const decided = (
   stream: StreamState,
   fact: FactOf<"authorization.reserved" | "authorization.denied" | "authorization.indeterminate">
-): StreamState => {
+): Step => {
   const { data } = fact
   const order = stream.mandate.authorizationCount + 1
   const reserved = data.decision === "ALLOW"
@@ -109,17 +109,13 @@ const decided = (
   }
   const counted = { ...stream.mandate, authorizationCount: order }
   if (!reserved) {
-    return {
-      ...stream,
-      mandate: counted,
-      authorizations: withAuthorization(stream.authorizations, authorization)
-    }
+    return { mandate: counted, open: stream.open, authorization }
   }
   const opened = openReservationOf(authorization)
   return {
     mandate: use(counted, pins, (counters) => reserve(counters, opened.amount)),
     open: [...stream.open, opened],
-    authorizations: withAuthorization(stream.authorizations, authorization)
+    authorization
   }
 }
 
@@ -127,7 +123,7 @@ const close = (
   stream: StreamState,
   fact: FactOf<"authorization.committed" | "authorization.cancelled" | "authorization.expired">,
   ending: Partial<AuthorizationState>
-): StreamState => {
+): Step => {
   const held = stream.open.find((entry): entry is OpenReservation => entry.id === fact.authorization_id)
   if (held === undefined) throw new Error("an authorization that is not open was closed")
   const update = fact.type === "authorization.committed" ? commitReserved : release
@@ -135,10 +131,9 @@ const close = (
   return {
     mandate: use(stream.mandate, held.periods, (counters) => update(counters, held.amount)),
     open: stream.open.filter((entry) => entry !== held),
-    authorizations: withAuthorization(
-      stream.authorizations,
-      authorization && { ...authorization, ...ending, closedAt: fact.occurred_at }
-    )
+    ...(authorization === undefined
+      ? {}
+      : { authorization: { ...authorization, ...ending, closedAt: fact.occurred_at } })
   }
 }
 
@@ -155,36 +150,34 @@ const countLate = (
     : used
 }
 
-const conflicted = (stream: StreamState, fact: FactOf<"authorization.outcome_conflict">): StreamState => {
+const conflicted = (stream: StreamState, fact: FactOf<"authorization.outcome_conflict">): Step => {
   const authorization = stream.authorizations.get(fact.authorization_id)
   if (authorization === undefined) throw new Error("a conflict was recorded on an unknown authorization")
   const data: OutcomeConflictData = fact.data
   return {
-    ...stream,
     mandate: data.late
       ? countLate(stream.mandate, authorization, instantOf(fact.occurred_at))
       : stream.mandate,
-    authorizations: withAuthorization(stream.authorizations, {
+    open: stream.open,
+    authorization: {
       ...authorization,
       late: authorization.late || data.late,
       conflicts: [...authorization.conflicts, outcomeDigest(data)]
-    })
+    }
   }
 }
 
-const refunded = (stream: StreamState, fact: FactOf<"authorization.refund_reported">): StreamState => {
+const refunded = (stream: StreamState, fact: FactOf<"authorization.refund_reported">): Step => {
   const authorization = stream.authorizations.get(fact.authorization_id)
   if (authorization === undefined) throw new Error("a refund was recorded on an unknown authorization")
   return {
-    ...stream,
-    authorizations: withAuthorization(stream.authorizations, {
-      ...authorization,
-      refunds: [...authorization.refunds, fact.data]
-    })
+    mandate: stream.mandate,
+    open: stream.open,
+    authorization: { ...authorization, refunds: [...authorization.refunds, fact.data] }
   }
 }
 
-const evolveAuthorization = (stream: StreamState, fact: AuthorizationFact): StreamState => {
+const evolveAuthorization = (stream: StreamState, fact: AuthorizationFact): Step => {
   switch (fact.type) {
     case "authorization.reserved":
     case "authorization.denied":
@@ -234,23 +227,50 @@ const evolveMandate = (
   }
 }
 
-const apply = (stream: StreamState | undefined, fact: JournalFact): StreamState => {
+const apply = (stream: StreamState | undefined, fact: JournalFact): Step => {
   if (fact.type === "mandate.created") {
     if (stream !== undefined) throw new Error("a mandate was created twice")
-    return begin(fact)
+    return begin(fact.data, fact.occurred_at)
   }
   if (stream === undefined) throw new Error("a stream began with something other than its creation")
   return "authorization_id" in fact
     ? evolveAuthorization(stream, fact)
-    : { ...stream, mandate: evolveMandate(stream.mandate, fact) }
+    : { mandate: evolveMandate(stream.mandate, fact), open: stream.open }
 }
+
+const step = (stream: StreamState | undefined, fact: JournalFact): Step => {
+  const next = apply(stream, fact)
+  const mandate = prune(next.mandate, instantOf(fact.occurred_at))
+  return { ...next, mandate: { ...mandate, updatedAt: fact.occurred_at } }
+}
+
+const NO_AUTHORIZATIONS: StreamState["authorizations"] = new Map()
 
 /**
  * Folds one fact into the state of its stream. Total over the streams that the deciders of this package make; a
  * fact that cannot follow is a broken journal and throws.
  */
 export const evolve = (stream: StreamState | undefined, fact: JournalFact): StreamState => {
-  const next = apply(stream, fact)
-  const mandate = prune(next.mandate, instantOf(fact.occurred_at))
-  return { ...next, mandate: { ...mandate, updatedAt: fact.occurred_at } }
+  const { mandate, open, authorization } = step(stream, fact)
+  const known = stream?.authorizations ?? NO_AUTHORIZATIONS
+  return {
+    mandate,
+    open,
+    authorizations: authorization === undefined ? known : new Map(known).set(authorization.id, authorization)
+  }
+}
+
+/**
+ * Folds facts one after another and yields the state after each, as {@link evolve} does, in time that grows with their
+ * number alone: all states share one map of authorizations, so each is to be looked at before the next is asked for.
+ */
+export function* evolveAll(facts: Iterable<JournalFact>): Generator<StreamState, void> {
+  const authorizations = new Map<string, AuthorizationState>()
+  let stream: StreamState | undefined
+  for (const fact of facts) {
+    const { mandate, open, authorization } = step(stream, fact)
+    if (authorization !== undefined) authorizations.set(authorization.id, authorization)
+    stream = { mandate, open, authorizations }
+    yield stream
+  }
 }
