@@ -51,7 +51,7 @@ export const layer = (options: ApiServerOptions) =>
       httpListener(Layer.merge(groupsOfRoutes, documentRoutes(baseUrl)), {
         ...options,
         baseUrl,
-        routes: makeRouteTable([...groups.flatMap(routesOf), ...documentPaths(baseUrl)]),
+        routes: makeRouteTable([...groups.flatMap(routesOf), ...documentPaths]),
         headers: headersOf(baseUrl)
       })
     )

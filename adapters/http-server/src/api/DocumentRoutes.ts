@@ -1,12 +1,13 @@
 import { Api } from "@svc/protocol/api/Api"
-import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { PROBLEM_CODES, problemPath } from "@svc/protocol/Problem"
+import { Effect, Layer, Scope } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
 import { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
 import { accepts } from "./Acceptance.ts"
 import { entityTag, namesTag } from "./EntityTag.ts"
-import { problemPages } from "./ProblemPages.ts"
+import { problemPage } from "./ProblemPages.ts"
 import { parseQuery } from "./QueryString.ts"
 
 const HTML = "text/html; charset=utf-8"
@@ -48,36 +49,63 @@ const unlessKnown = (
     ? HttpServerResponse.empty({ status: 304, headers })
     : HttpServerResponse.setHeaders(document, headers)
 
+/** A value that is made when it is first asked for: documents must not hold up the start. */
+const once = <A>(make: () => A): (() => A) => {
+  let made: { readonly value: A } | undefined
+  return () => {
+    if (made === undefined) made = { value: make() }
+    return made.value
+  }
+}
+
 const documentRoute = (
   path: `/${string}`,
-  text: string,
+  write: () => string,
   contentType: string,
   more: Readonly<Record<string, string>> = {}
 ) => {
-  const document = HttpServerResponse.text(text, { contentType })
-  const headers = { ...more, "cache-control": CACHE_CONTROL, etag: entityTag(text) }
+  const written = once(() => {
+    const text = write()
+    return {
+      document: HttpServerResponse.text(text, { contentType }),
+      headers: { ...more, "cache-control": CACHE_CONTROL, etag: entityTag(text) }
+    }
+  })
   const mediaType = contentType.split(";")[0]!
   return HttpRouter.route("GET", path, (request: HttpServerRequest.HttpServerRequest) =>
-    Effect.as(admit(request, mediaType), unlessKnown(request, document, headers))
+    Effect.map(admit(request, mediaType), () => {
+      const { document, headers } = written()
+      return unlessKnown(request, document, headers)
+    })
   )
 }
 
-/** The reference page is several megabytes, so it is made and tagged once. */
-const cacheableDocs = HttpRouter.middleware<{ handles: never }>()(
-  Effect.sync(() => {
-    let tagged:
-      | { readonly document: Response; readonly headers: Readonly<Record<string, string>> }
-      | undefined
-    return (app) =>
-      Effect.gen(function* () {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        yield* admit(request, "text/html")
-        const document = yield* app
-        if (tagged?.document !== document) tagged = { document, headers: docsHeaders(document) }
-        return unlessKnown(request, document, tagged.headers)
-      })
-  })
-)
+/** The reference page is several megabytes, so it is made and tagged once, when it is first asked for. */
+const docsRoute = (baseUrl: string) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const scope = yield* Effect.scope
+      const page = yield* Effect.cached(
+        Effect.gen(function* () {
+          const app = yield* HttpRouter.toHttpEffect(
+            HttpApiScalar.layer(documentedApi(baseUrl), {
+              path: DOCS_PATH,
+              scalar: { hideTestRequestButton: true, withDefaultFonts: false }
+            })
+          )
+          const document = yield* app
+          return { document, headers: docsHeaders(document) }
+        }).pipe(Effect.provideService(Scope.Scope, scope))
+      )
+      return HttpRouter.add("GET", DOCS_PATH, (request: HttpServerRequest.HttpServerRequest) =>
+        Effect.gen(function* () {
+          yield* admit(request, "text/html")
+          const { document, headers } = yield* Effect.orDie(page)
+          return unlessKnown(request, document, headers)
+        })
+      )
+    })
+  )
 
 const docsHeaders = (document: Response): Readonly<Record<string, string>> => ({
   "cache-control": CACHE_CONTROL,
@@ -95,20 +123,21 @@ export const openApiText = (baseUrl: string): string =>
 
 /** The interface in words: the OpenAPI document, the reference, and a page per problem (parts 2 and 9). */
 export const documentRoutes = (baseUrl: string) => {
-  const pages = [...problemPages(baseUrl)].map(([path, text]) =>
-    documentRoute(path as `/${string}`, text, HTML, { "content-security-policy": PAGE_POLICY })
+  const pages = PROBLEM_CODES.map((code) =>
+    documentRoute(problemPath(code) as `/${string}`, () => problemPage(code, baseUrl), HTML, {
+      "content-security-policy": PAGE_POLICY
+    })
   )
-  const openApi = documentRoute(OPENAPI_PATH, openApiText(baseUrl), "application/json")
-  const docs = HttpApiScalar.layer(documentedApi(baseUrl), {
-    path: DOCS_PATH,
-    scalar: { hideTestRequestButton: true, withDefaultFonts: false }
-  })
-  return Layer.merge(HttpRouter.addAll([openApi, ...pages]), Layer.provide(docs, cacheableDocs.layer))
+  const openApi = documentRoute(OPENAPI_PATH, () => openApiText(baseUrl), "application/json")
+  return Layer.merge(HttpRouter.addAll([openApi, ...pages]), docsRoute(baseUrl))
 }
 
 /** The routes of the documents, for the listener's table. */
-export const documentPaths = (baseUrl: string): ReadonlyArray<Route> =>
-  [OPENAPI_PATH, DOCS_PATH, ...problemPages(baseUrl).keys()].map((path) => ({
-    method: "GET",
-    path: path as `/${string}`
-  }))
+export const documentPaths: ReadonlyArray<Route> = [
+  OPENAPI_PATH,
+  DOCS_PATH,
+  ...PROBLEM_CODES.map(problemPath)
+].map((path) => ({
+  method: "GET",
+  path: path as `/${string}`
+}))

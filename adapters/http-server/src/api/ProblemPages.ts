@@ -1,10 +1,4 @@
-import {
-  PROBLEM_CODES,
-  PROBLEM_MEDIA_TYPE,
-  PROBLEMS,
-  type ProblemCode,
-  problemPath
-} from "@svc/protocol/Problem"
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { html } from "hono/html"
 import { problemOf } from "../ProblemResponse.ts"
 
@@ -24,7 +18,8 @@ const example = (code: ProblemCode, baseUrl: string): string => {
   return JSON.stringify(problemOf(code === "validation_failed" ? { code, errors } : { code }, facts), null, 2)
 }
 
-const page = (code: ProblemCode, baseUrl: string): string => {
+/** The page of a problem: cause, remedy and an example (part 2). */
+export const problemPage = (code: ProblemCode, baseUrl: string): string => {
   const kind = PROBLEMS[code]
   return String(html`<!doctype html>
 <html lang="en">
@@ -52,7 +47,3 @@ ${example(code, baseUrl)}</code></pre>
 </html>
 `)
 }
-
-/** The page of every problem, by its path: cause, remedy and an example (part 2). */
-export const problemPages = (baseUrl: string): ReadonlyMap<string, string> =>
-  new Map(PROBLEM_CODES.map((code) => [problemPath(code), page(code, baseUrl)]))
