@@ -12,6 +12,7 @@ import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import * as FaultyStore from "@svc/testkit/FaultyStore"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
@@ -45,7 +46,7 @@ export interface HouseOptions {
 
 const portsLayer = (approvalBaseUrl: string) =>
   Layer.mergeAll(
-    MemoryStore.layer,
+    FaultyStore.layer(MemoryStore.layer),
     SignerNodeCrypto.layerEphemeral,
     Layer.orDie(
       SecretSealerNodeCrypto.layer({
@@ -157,7 +158,11 @@ export const openHouse = Effect.fnUntraced(function* (options: HouseOptions = {}
       return ask(port, [`${method} ${path} HTTP/1.1`, ...lines], body)
     })
 
-  return { log, newMandate, newSession, origin, port, request, revoke, stateOf, services }
+  /** Lets the next call of the store fail before anything is done. */
+  const failNext = (operation: FaultyStore.StoreFault["operation"]) =>
+    Context.get(services, FaultyStore.StoreFaults).plan({ operation, nth: 1, moment: "before" })
+
+  return { failNext, log, newMandate, newSession, origin, port, request, revoke, stateOf, services }
 })
 
 export type House = Effect.Success<ReturnType<typeof openHouse>>

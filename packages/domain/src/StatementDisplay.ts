@@ -33,7 +33,6 @@ export interface StatementWords {
   readonly authorized: (caps: string, zone: string) => string
   readonly span: (from: string, until: string, caps: string) => string
   readonly and: string
-  readonly noMoreThan: string
 }
 
 const UNITS = { DAY: "day", WEEK: "week", MONTH: "month", YEAR: "year" } as const
@@ -56,10 +55,9 @@ const ENGLISH: StatementWords = {
   between: (least, most) => `From ${least} to ${most}`,
   executions: (count) => (count === 1 ? "1 payment" : `${count} payments`),
   budget: (unit, interval) => (interval === 1 ? `Each ${UNITS[unit]}` : `Every ${interval} ${UNITS[unit]}s`),
-  authorized: (caps, zone) => `${caps} authorized in each period (time zone ${zone})`,
-  span: (from, until, caps) => `${from} to ${until}: ${caps}`,
-  and: " and ",
-  noMoreThan: "at most "
+  authorized: (caps, zone) => `At most ${caps} authorized in each period (time zone ${zone})`,
+  span: (from, until, caps) => `${from} to ${until}: at most ${caps}`,
+  and: " and "
 }
 
 interface Writer {
@@ -93,7 +91,6 @@ const caps = (
   writer: Writer,
   limits: { readonly max_amount?: number; readonly max_executions?: number }
 ): string =>
-  writer.words.noMoreThan +
   [
     ...(limits.max_amount === undefined ? [] : [money(writer, limits.max_amount)]),
     ...(limits.max_executions === undefined ? [] : [writer.words.executions(limits.max_executions)])
@@ -133,7 +130,7 @@ const totalLines = (writer: Writer, policy: Policy): ReadonlyArray<DisplayLine> 
     ...(bounded ? { max_amount: policy.max_total_amount } : {}),
     ...(policy.max_executions === undefined ? {} : { max_executions: policy.max_executions })
   }
-  return [{ label: writer.words.inTotal, value: caps(writer, limits) }]
+  return [{ label: writer.words.inTotal, value: writer.words.atMost(caps(writer, limits)) }]
 }
 
 const listed = (entries: ReadonlyArray<string>): string => entries.map(visibleText).join(", ")

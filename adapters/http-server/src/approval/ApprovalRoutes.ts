@@ -9,7 +9,7 @@ import {
   registerPasskey
 } from "@svc/domain/programs/ApprovalCeremony"
 import type { JsonValue } from "@svc/protocol/Json"
-import type { ProblemCode } from "@svc/protocol/Problem"
+import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
@@ -39,11 +39,11 @@ const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
 /** A refusal that a person reads. */
-const noticeResponse = Effect.fnUntraced(function* (code: ProblemCode, page: string, refused: Refused) {
-  const facts = yield* CurrentRequest
-  facts.problem = code
-  return htmlResponse(page, code === "approval_session_closed" ? 410 : 503, refused.headers)
-})
+const noticeResponse = (refused: Refused, page: string) =>
+  Effect.map(CurrentRequest, (facts) => {
+    facts.problem = refused.code
+    return htmlResponse(page, PROBLEMS[refused.code].status, refused.headers)
+  })
 
 /** Who follows a link and gets a page instead of a problem: a browser says that it wants one. */
 const wantsPage = Effect.map(
@@ -56,16 +56,13 @@ const page = Effect.gen(function* () {
   const token = yield* approvalToken
   return htmlResponse(approvalPage(yield* refusing(openApprovalPage({ token, locale: yield* localeOf }))))
 }).pipe(
-  Effect.catch((refused) =>
-    Effect.gen(function* () {
-      if (refused.code === "approval_session_closed") {
-        return yield* noticeResponse(refused.code, CLOSED_PAGE, refused)
-      }
-      return refused.code === "store_unavailable" && (yield* wantsPage)
-        ? yield* noticeResponse(refused.code, UNAVAILABLE_PAGE, refused)
-        : yield* refused
-    })
-  )
+  Effect.catch((refused) => {
+    if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGE)
+    if (refused.code !== "store_unavailable") return Effect.fail(refused)
+    return Effect.flatMap(wantsPage, (wanted) =>
+      wanted ? noticeResponse(refused, UNAVAILABLE_PAGE) : Effect.fail(refused)
+    )
+  })
 )
 
 /** One POST: the gate, and then the program, which a browser that goes away does not interrupt. */

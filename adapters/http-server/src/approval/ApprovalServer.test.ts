@@ -350,6 +350,28 @@ describe("what fails", () => {
   )
 })
 
+describe("a store out of reach", () => {
+  it.effect("is a readable page for a browser, a problem for others, and spends nothing", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      yield* house.failNext("load")
+      const page = yield* house.request(session.path, { headers: { accept: "text/html,*/*;q=0.8" } })
+      assert.deepStrictEqual(
+        [page.status, page.headers["content-type"], page.headers["retry-after"]],
+        [503, "text/html; charset=utf-8", "1"]
+      )
+      yield* house.failNext("load")
+      assertProblem(yield* house.request(session.path), 503, "store_unavailable", "/approve/{token}")
+      yield* house.failNext("append")
+      const lost = yield* browser.post(`${session.path}/ceremony`, {})
+      assertProblem(lost, 503, "store_unavailable", "/approve/{token}/ceremony")
+      assert.isUndefined(lost.headers["set-cookie"])
+      assert.strictEqual((yield* browser.ceremony(session.path)).step, "register")
+      assert.notInclude(house.log.join("\n"), session.token)
+    })
+  )
+})
+
 describe("the order of checks", () => {
   it.effect("is route, Origin, token, cookie, query, Accept, media type, size, JSON, schema", () =>
     Effect.gen(function* () {

@@ -90,6 +90,6 @@ export const ENGLISH_WORDS: PageWords = {
     oneMinuteLeft: "One minute is left to decide.",
     ...CLOSED,
     expiredTitle: "The time has run out",
-    expiredText: "Nothing has been approved. Go back to where you came from and ask for a new link."
+    expiredText: "This link cannot be used any more. Go back to where you came from and ask for a new one."
   }
 }

@@ -36,6 +36,9 @@ class Refusal extends Error {
   }
 }
 
+/** While an answer is owed, the page does not say how things stand. */
+let isSending = false
+
 /**
  * The mode stays the default: in any other, a page that sends no referrer sends no Origin either.
  *
@@ -43,6 +46,7 @@ class Refusal extends Error {
  * @param {object} body
  */
 const post = async (action, body) => {
+  isSending = true
   try {
     const response = await fetch(`${location.pathname}/${action}`, {
       method: "POST",
@@ -55,6 +59,8 @@ const post = async (action, body) => {
     throw new Refusal(answer.code)
   } catch (error) {
     throw error instanceof Refusal ? error : new Refusal("unreachable")
+  } finally {
+    isSending = false
   }
 }
 
@@ -306,7 +312,7 @@ const tick = () => {
     hasWarned = true
     element("announcement").textContent = words.oneMinuteLeft
   }
-  if (seconds === 0) close(words.expiredTitle, words.expiredText)
+  if (seconds === 0 && !isSending) close(words.expiredTitle, words.expiredText)
 }
 
 // ------------------------------------------------------------------------------------------------- start
