@@ -16,6 +16,7 @@ export interface RequestFacts {
   apiKeyId?: string
   mandateId?: string
   authorizationId?: string
+  approvalSessionId?: string
 }
 
 /** The request being served. Outside of a request the facts are empty. */

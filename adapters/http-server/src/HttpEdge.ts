@@ -161,6 +161,7 @@ const annotationsOf = (facts: RequestFacts): Record<string, string> =>
       organization_id: facts.organizationId,
       api_key_id: facts.apiKeyId,
       mandate_id: facts.mandateId,
-      authorization_id: facts.authorizationId
+      authorization_id: facts.authorizationId,
+      approval_session_id: facts.approvalSessionId
     }).filter((entry): entry is [string, string] => entry[1] !== undefined)
   )

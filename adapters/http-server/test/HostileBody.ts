@@ -157,6 +157,8 @@ interface Rendered {
 
 const MAX_BODY_BYTES = 65_536
 
+const BOMB = gzipSync(Buffer.alloc(10_000_000))
+
 /** What happens to the text of a body on its way to bytes. */
 const FORMS = {
   plain: (text) => ({ bytes: Buffer.from(text) }),
@@ -183,7 +185,7 @@ const FORMS = {
   blank: () => ({ bytes: Buffer.from("  ") }),
   empty: () => ({ bytes: Buffer.alloc(0) }),
   gzip: (text) => ({ bytes: gzipSync(text), lines: ["Content-Encoding: gzip"] }),
-  gzipBomb: () => ({ bytes: gzipSync(Buffer.alloc(10_000_000)), lines: ["Content-Encoding: gzip"] }),
+  gzipBomb: () => ({ bytes: BOMB, lines: ["Content-Encoding: gzip"] }),
   gzipUnsaid: (text) => ({ bytes: gzipSync(text) }),
   deflate: (text) => ({ bytes: deflateSync(text), lines: ["Content-Encoding: deflate"] }),
   brotli: (text) => ({ bytes: brotliCompressSync(text), lines: ["Content-Encoding: br"] }),
@@ -210,11 +212,11 @@ const memberChange: fc.Arbitrary<MemberChange> = fc.record({
 
 export const hostileBody: fc.Arbitrary<HostileBody> = fc.record({
   changes: fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 7, arbitrary: fc.array(memberChange, { minLength: 1, maxLength: 3 }) }
+    { weight: 1, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(memberChange, { minLength: 1, maxLength: 3 }) }
   ),
   form: fc.oneof(
-    { weight: 3, arbitrary: fc.constant("plain" as const) },
+    { weight: 6, arbitrary: fc.constant("plain" as const) },
     { weight: 1, arbitrary: fc.constantFrom(...forms) }
   )
 })

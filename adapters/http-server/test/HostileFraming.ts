@@ -88,7 +88,7 @@ export type FramingName = keyof typeof FRAMINGS
 const names = Object.keys(FRAMINGS) as ReadonlyArray<FramingName>
 
 export const hostileFraming: fc.Arbitrary<FramingName> = fc.oneof(
-  { weight: 8, arbitrary: fc.constant("length" as const) },
+  { weight: 12, arbitrary: fc.constant("length" as const) },
   { weight: 1, arbitrary: fc.constantFrom(...names) }
 )
 

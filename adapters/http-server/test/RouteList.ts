@@ -5,7 +5,6 @@ import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { documentPaths } from "../src/api/DocumentRoutes.ts"
 import { approvalPaths } from "../src/approval/ApprovalRoutes.ts"
 import { templateOf } from "../src/RouteTable.ts"
-import { API_BASE_URL } from "./ServiceUnderTest.ts"
 
 /** A route of either listener, as its own table or declaration says it. */
 export interface ListedRoute {
@@ -38,7 +37,7 @@ const apiRoutes = groups
 
 const PLAIN: RouteRule = { idempotencyKey: "none", body: "none" }
 
-const documents = documentPaths(API_BASE_URL).map(
+const documents = documentPaths.map(
   ({ method, path }): ListedRoute => ({
     listener: "api",
     kind: "documents",

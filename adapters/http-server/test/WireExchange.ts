@@ -59,6 +59,13 @@ const readChunks = (text: string): { readonly body: string; readonly length: num
   }
 }
 
+/** A request that did not parse is not known to be a HEAD: its refusal has a body, and the connection ends with it. */
+const hasNoBody = (head: Omit<RawAnswer, "body">, method: string | undefined, rest: string): boolean => {
+  if (head.status === 204 || head.status === 304) return true
+  const endsUnread = head.headers.connection === "close" && rest.startsWith("{")
+  return method === "HEAD" && !endsUnread
+}
+
 /**
  * The answers on a connection, in order, interim ones left out. `methods` are those of the requests, since an answer to
  * HEAD has no body whatever it says. Throws when the bytes are not a sequence of whole answers.
@@ -72,8 +79,7 @@ export const readAnswers = (received: Buffer, methods: ReadonlyArray<string>): R
     const head = readHead(rest.slice(0, end))
     rest = rest.slice(end + HEAD_END.length)
     if (head.status < 200) continue
-    const isBodiless =
-      methods[answers.length] === "HEAD" || head.status === 204 || head.status === 304
+    const isBodiless = hasNoBody(head, methods[answers.length], rest)
     const length = head.headers["content-length"]
     const framed = isBodiless
       ? { body: "", length: 0 }

@@ -1,15 +1,11 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
-import {
-  type Bearer,
-  checkApprovalSession,
-  sessionIdOf,
-  validEmptyBody
-} from "@svc/domain/programs/ApprovalCeremony"
+import { type ApprovalSubject, admitBearer, validEmptyBody } from "@svc/domain/programs/ApprovalCeremony"
 import type { JsonValue } from "@svc/protocol/Json"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { accepts } from "../api/Acceptance.ts"
 import { refusing } from "../api/RefusalProblem.ts"
+import { CurrentRequest } from "../CurrentRequest.ts"
 import { Refused } from "../ProblemResponse.ts"
 import { checkMediaType, hasBody, parseBody, readBody } from "../StrictBody.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
@@ -27,6 +23,14 @@ export const approvalToken = Effect.gen(function* () {
     : yield* closed
 })
 
+/** Tells the request's log line what the request is about. */
+export const tellLog = (about: ApprovalSubject) =>
+  Effect.map(CurrentRequest, (facts) => {
+    facts.organizationId = about.organizationId
+    facts.mandateId = about.mandateId
+    facts.approvalSessionId = about.sessionId
+  })
+
 export interface ActionRule {
   /** Whether an unbound browser may make the request: it is the one that binds. */
   readonly ceremony: boolean
@@ -43,10 +47,15 @@ export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
   const { approvalOrigin } = yield* Deployment
   if (request.headers.origin !== approvalOrigin) return yield* new Refused({ code: "origin_not_allowed" })
   const token = yield* approvalToken
-  const sessionId = yield* refusing(sessionIdOf(token))
-  const cookie = readApprovalCookie(request.headers.cookie, approvalCookieName(sessionId, approvalOrigin))
-  const bearer: Bearer = { token, cookie }
-  yield* refusing(checkApprovalSession({ ...bearer, ceremony: rule.ceremony }))
+  const { bearer, about } = yield* refusing(
+    admitBearer({
+      token,
+      cookieOf: (sessionId) =>
+        readApprovalCookie(request.headers.cookie, approvalCookieName(sessionId, approvalOrigin)),
+      ceremony: rule.ceremony
+    })
+  )
+  yield* tellLog(about)
   if (request.url.includes("?")) {
     return yield* new Refused({ code: "malformed_request", detail: "This route takes no query." })
   }

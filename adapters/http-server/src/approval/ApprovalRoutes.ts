@@ -18,7 +18,7 @@ import type { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
-import { type ActionRule, approvalGate, approvalToken } from "./ApprovalGate.ts"
+import { type ActionRule, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
 import { approvalPage, CLOSED_PAGE, UNAVAILABLE_PAGE } from "./ApprovalPage.ts"
 
 const PAGE_PATH = "/approve/:token"
@@ -54,7 +54,9 @@ const wantsPage = Effect.map(
 /** Looking never spends the token, so that a link scanner takes nothing from its reader. */
 const page = Effect.gen(function* () {
   const token = yield* approvalToken
-  return htmlResponse(approvalPage(yield* refusing(openApprovalPage({ token, locale: yield* localeOf }))))
+  const opened = yield* refusing(openApprovalPage({ token, locale: yield* localeOf }))
+  yield* tellLog(opened.about)
+  return htmlResponse(approvalPage(opened))
 }).pipe(
   Effect.catch((refused) => {
     if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGE)

@@ -104,22 +104,38 @@ const refuseAttempt = Effect.fnUntraced(function* ({ current, session }: OpenSes
   return yield* new PasskeyVerificationFailed()
 })
 
-/** The cookie's name is made of it. */
-export const sessionIdOf = Effect.fn("sessionIdOf")(function* (
-  token: Redacted.Redacted<string>
-): Effect.fn.Return<string, ApprovalSessionClosed | StoreUnavailable, Ports> {
-  const { session } = yield* retried(token, loadSession(token))
-  return session.id
+/** What a request of the approval origin is about, for its log. */
+export interface ApprovalSubject {
+  readonly sessionId: string
+  readonly organizationId: string
+  readonly mandateId: string
+}
+
+const aboutOf = (session: ApprovalSessionState): ApprovalSubject => ({
+  sessionId: session.id,
+  organizationId: session.organizationId,
+  mandateId: session.mandateId
 })
 
-/** The token and cookie steps of the order of checks, before the body is looked at (part 6). */
-export const checkApprovalSession = Effect.fn("checkApprovalSession")(function* (
-  bearer: Bearer & {
-    /** Whether this is the ceremony request, which an unbound browser may make. */
-    readonly ceremony: boolean
-  }
-): Effect.fn.Return<void, ApprovalSessionClosed | ApprovalSessionBound | StoreUnavailable, Ports> {
-  yield* retried(bearer.token, loadBound(bearer, bearer.ceremony))
+/**
+ * The token and cookie steps of the order of checks, before the body is looked at (part 6). The cookie's name holds the
+ * session's identifier, so it is picked once that is known.
+ */
+export const admitBearer = Effect.fn("admitBearer")(function* (query: {
+  readonly token: Redacted.Redacted<string>
+  readonly cookieOf: (sessionId: string) => Redacted.Redacted<string> | undefined
+  /** Whether this is the ceremony request, which an unbound browser may make. */
+  readonly ceremony: boolean
+}): Effect.fn.Return<
+  { readonly bearer: Bearer; readonly about: ApprovalSubject },
+  ApprovalSessionClosed | ApprovalSessionBound | StoreUnavailable,
+  Ports
+> {
+  const { token } = query
+  const { session } = yield* retried(token, loadSession(token))
+  const cookie = query.cookieOf(session.id)
+  yield* checkBrowser(session, cookie, query.ceremony)
+  return { bearer: { token, cookie }, about: aboutOf(session) }
 })
 
 const organizationNameOf = Effect.fnUntraced(function* (organization: string) {
@@ -140,6 +156,7 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     readonly lines: ReadonlyArray<DisplayLine>
     readonly now: Instant
     readonly expiresAt: Instant
+    readonly about: ApprovalSubject
   },
   ApprovalSessionClosed | StoreUnavailable,
   Ports | Organizations
@@ -150,7 +167,8 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     organizationName,
     ...displayLines(current.state.mandate.terms, organizationName, current.now),
     now: current.now,
-    expiresAt: session.expiresAt
+    expiresAt: session.expiresAt,
+    about: aboutOf(session)
   }
 })
 
