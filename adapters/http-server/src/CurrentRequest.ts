@@ -23,3 +23,18 @@ export interface RequestFacts {
 export const CurrentRequest = Context.Reference<RequestFacts>("@svc/http-server/CurrentRequest", {
   defaultValue: () => ({ requestId: "", baseUrl: "", route: undefined })
 })
+
+/** What the log says about a request. Absent facts are left out. */
+export const annotationsOf = (facts: RequestFacts): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries({
+      request_id: facts.requestId,
+      route: facts.route,
+      problem: facts.problem,
+      organization_id: facts.organizationId,
+      api_key_id: facts.apiKeyId,
+      mandate_id: facts.mandateId,
+      authorization_id: facts.authorizationId,
+      approval_session_id: facts.approvalSessionId
+    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  )

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http"
 import { Cause, Clock, Effect, Exit, Option, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 import type { RouteTable } from "./RouteTable.ts"
@@ -76,7 +76,21 @@ const admissionFault = (
   if (match._tag === "OtherMethods") {
     return new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
   }
-  return headerFault((request.source as IncomingMessage).rawHeaders)
+  return headerFault((request.source as IncomingMessage).rawHeaders) ?? framingFault(request)
+}
+
+const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
+
+/** A body whose end nobody can tell (RFC 9112, section 6.3); also where none is asked for, since it is sent. */
+const framingFault = ({ headers }: HttpServerRequest.HttpServerRequest): Refused | undefined => {
+  const encoding = headers["transfer-encoding"]
+  return encoding === undefined || ENDS_CHUNKED.test(encoding)
+    ? undefined
+    : new Refused({
+        code: "malformed_request",
+        detail: "The end of the body cannot be told.",
+        headers: { connection: "close" }
+      })
 }
 
 /** Headers of which a second line could make one party read another value than the next. */
@@ -149,19 +163,4 @@ const logged = (
         )
       )
     )
-  )
-
-/** What the log says about a request. Absent facts are left out. */
-const annotationsOf = (facts: RequestFacts): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries({
-      request_id: facts.requestId,
-      route: facts.route,
-      problem: facts.problem,
-      organization_id: facts.organizationId,
-      api_key_id: facts.apiKeyId,
-      mandate_id: facts.mandateId,
-      authorization_id: facts.authorizationId,
-      approval_session_id: facts.approvalSessionId
-    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
   )

@@ -1,4 +1,5 @@
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
 
 /** An object on a line: what is known about the request beside the message, not below it. */
 const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, message }) =>
@@ -6,10 +7,14 @@ const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, messa
     time: date.toISOString(),
     level: logLevel.toLowerCase(),
     message: (Array.isArray(message) ? message : [message]).map(wordOf).join(" "),
+    ...requestOf(fiber.getRef(CurrentRequest)),
     ...fiber.getRef(References.CurrentLogAnnotations),
     ...(cause.reasons.length > 0 ? { cause: Cause.pretty(cause) } : {})
   })
 )
+
+/** Whatever is said while a request is served names it, and what is known by then of whom and what it is about. */
+const requestOf = (facts: RequestFacts) => (facts.requestId === "" ? {} : annotationsOf(facts))
 
 /** Objects are not spelled out, since nobody has looked through what they hold. */
 const wordOf = (part: unknown): string => {

@@ -50,6 +50,10 @@ export const makeRawServer = (options: RawServerOptions): Server => {
   })
   // The size bounds the headers; a count would drop the ones after it in silence.
   server.maxHeadersCount = 0
+  // Node drops what comes behind a request for an upgrade, so nothing may come on that connection.
+  server.prependListener("request", (request, response) => {
+    if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+  })
   const connections = trackConnections(server)
   refuseBelowTheRoutes(server, options, connections)
   stopGracefully(server, connections, options.stopTimeoutMs ?? STOP_TIMEOUT_MS)
@@ -93,9 +97,19 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
     }
     return { status: problem.status, headers, body }
   }
+  const ending = new WeakSet<Duplex>()
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // Each further piece of what does not parse is told again.
+    if (ending.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-    const [owed, later] = connections.get(socket) ?? []
+    const answers = [...(connections.get(socket) ?? [])]
+    // A request that had come whole has its effect, and its answer says so whatever was sent behind it.
+    const whole = answers.findLast(({ req }) => req.complete)
+    if (whole !== undefined) {
+      ending.add(socket)
+      return endAfter(socket, whole)
+    }
+    const [owed, later] = answers
     // An answer that has begun cannot be taken back, and a later one would be read as another's.
     if (owed?.headersSent === true || later !== undefined) return void socket.destroy()
     const answer = refusal(codeOf(error))
@@ -109,6 +123,17 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
   })
   server.on("connect", (_request, socket) => {
     writeRaw(socket, refusal("method_not_allowed", { allow: "GET, HEAD, POST, PUT, DELETE" }))
+  })
+}
+
+/** Lets the last answer that stands go out, and ends the connection with it. */
+const endAfter = (socket: Duplex, response: ServerResponse): void => {
+  if (!response.headersSent) response.setHeader("connection", "close")
+  socket.on("error", () => {})
+  socket.resume()
+  response.once("close", () => {
+    socket.end()
+    linger(socket)
   })
 }
 

@@ -76,7 +76,7 @@ export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> 
   if (pointers.length === 0) return Result.succeed(parsed.success)
   const errors = pointers.map((pointer) => ({
     pointer,
-    code: "text_malformed",
+    code: "invalid_value",
     detail: "Must be well-formed Unicode without U+0000."
   }))
   return Result.fail(new Refused({ code: "validation_failed", errors }))

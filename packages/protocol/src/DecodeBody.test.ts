@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import { CreateAuthorizationBody } from "./Authorization.ts"
-import { decodeBody } from "./DecodeBody.ts"
+import { decodeBody, emptyBodyFaults } from "./DecodeBody.ts"
 import type { JsonValue } from "./Json.ts"
 import { CreateMandateBody } from "./Mandate.ts"
 
@@ -68,5 +68,28 @@ describe("decodeBody", () => {
   it("gives at most 100 faults", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]))
     assert.strictEqual(faults(many).length, 100)
+  })
+})
+
+describe("emptyBodyFaults", () => {
+  it("finds none in an object without members", () => {
+    assert.deepStrictEqual(emptyBodyFaults({}), [])
+  })
+
+  it("names every member by its pointer", () => {
+    const body = JSON.parse('{"a/b~c":1,"__proto__":2}') as JsonValue
+    assert.deepStrictEqual(
+      emptyBodyFaults(body).map(({ pointer, code }) => `${code} ${pointer}`),
+      ["unknown_member /a~1b~0c", "unknown_member /__proto__"]
+    )
+  })
+
+  it("takes nothing but an object", () => {
+    for (const body of [null, [], "", 0, true]) {
+      assert.deepStrictEqual(
+        emptyBodyFaults(body).map(({ pointer, code }) => `${code} ${pointer}`),
+        ["invalid_type "]
+      )
+    }
   })
 })

@@ -1,5 +1,5 @@
 import { Result, Schema, SchemaIssue } from "effect"
-import type { JsonValue } from "./Json.ts"
+import { isJsonObject, type JsonValue } from "./Json.ts"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
 
 /** A JSON pointer (RFC 6901) from its steps. */
@@ -11,9 +11,11 @@ interface FaultHook {
   readonly detail?: string
 }
 
+const UNKNOWN_MEMBER = { code: "unknown_member", detail: "is not a member of this request" }
+
 const LEAF: Readonly<Record<string, FaultHook>> = {
   MissingKey: { code: "required", detail: "is required" },
-  UnexpectedKey: { code: "unknown_member", detail: "is not a member of this request" },
+  UnexpectedKey: UNKNOWN_MEMBER,
   InvalidType: { code: "invalid_type" },
   Filter: { code: "invalid_value" }
 }
@@ -42,6 +44,18 @@ const leavesOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): R
   }
 }
 
+const NOT_AN_OBJECT: MemberFault = {
+  pointer: "",
+  code: "invalid_type",
+  detail: "the body must be a JSON object"
+}
+
+/** The faults of a body that must be `{}` (part 1): one for each member that it has. */
+export const emptyBodyFaults = (body: JsonValue): ReadonlyArray<MemberFault> =>
+  isJsonObject(body)
+    ? Object.keys(body).map((name) => ({ pointer: jsonPointer([name]), ...UNKNOWN_MEMBER }))
+    : [NOT_AN_OBJECT]
+
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /**
@@ -52,9 +66,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1()
 export const decodeBody = <A>(schema: Schema.Decoder<A>) => {
   const decode = Schema.decodeUnknownResult(schema)
   return (value: JsonValue): Result.Result<A, ReadonlyArray<MemberFault>> => {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return Result.fail([{ pointer: "", code: "invalid_type", detail: "the body must be a JSON object" }])
-    }
+    if (!isJsonObject(value)) return Result.fail([NOT_AN_OBJECT])
     const decoded = decode(value, { errors: "all", onExcessProperty: "error" })
     if (Result.isSuccess(decoded)) return Result.succeed(value as A)
     return Result.fail(

@@ -243,4 +243,25 @@ describe("illFormedStrings", () => {
       assert.isTrue(pointer.isWellFormed() && !pointer.includes("\u0000"))
     }
   })
+
+  describe("fractions that a double would round to an integer", () => {
+    const parse = (literal: string) => parseStrictJson(new TextEncoder().encode(`{"amount":${literal}}`))
+    it.each([
+      "9007199254740990.6",
+      "-9007199254740990.6",
+      "1.0000000000000000001",
+      "10000000000000000001e-19",
+      "99999999999999999.9e-2"
+    ])("refuses %s", (literal) => assert.isTrue(Result.isFailure(parse(literal))))
+    it.each([
+      "1.0000000000000000000",
+      "100.0",
+      "1000e-2",
+      "1.5e1",
+      "100.5",
+      "0.00000000000000001",
+      "1e-400",
+      "12.50e2"
+    ])("keeps %s", (literal) => assert.isTrue(Result.isSuccess(parse(literal))))
+  })
 })

@@ -138,7 +138,20 @@ const numberFault = (literal: string): string | undefined => {
   const magnitude = Math.abs(Number(literal))
   if (magnitude === Number.POSITIVE_INFINITY) return "The body holds a number that overflows."
   if (magnitude > Number.MAX_SAFE_INTEGER) return "The body holds an integer beyond 2^53-1."
+  if (magnitude >= 1 && Number.isInteger(magnitude) && hasFraction(literal)) {
+    return "The body holds a fraction that would be rounded to an integer."
+  }
   return undefined
+}
+
+const NUMBER_PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/u
+
+/** Whether the value as written, before any rounding, has digits other than 0 behind the decimal point. */
+const hasFraction = (literal: string): boolean => {
+  const [, whole = "", fraction = "", exponent = "0"] = NUMBER_PARTS.exec(literal) ?? []
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  return /[1-9]/u.test(point <= 0 ? digits : digits.slice(point))
 }
 
 const isIllFormed = (text: string): boolean => !text.isWellFormed() || text.includes("\u0000")

@@ -3,8 +3,8 @@ import type { Deployment } from "@svc/domain/ports/Deployment"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import { authenticateApiKey } from "@svc/domain/programs/ApiKeys"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
-import type { MemberFault } from "@svc/protocol/Problem"
+import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
+import type { JsonValue } from "@svc/protocol/Json"
 import { Context, Effect, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { type Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -157,15 +157,6 @@ const jsonOf = (bytes: Uint8Array, rule: RouteRule): Result.Result<JsonValue, Re
   if (rule.body === "none" || (rule.body === "empty" && bytes.length === 0)) return Result.succeed({})
   const parsed = parseBody(bytes)
   if (rule.body === "members" || Result.isFailure(parsed)) return parsed
-  const errors = memberFaults(parsed.success)
+  const errors = emptyBodyFaults(parsed.success)
   return errors.length === 0 ? parsed : Result.fail(new Refused({ code: "validation_failed", errors }))
-}
-
-const memberFaults = (body: JsonValue): ReadonlyArray<MemberFault> => {
-  if (!isJsonObject(body)) return [{ pointer: "", code: "type_invalid", detail: "Must be an object." }]
-  return Object.keys(body).map((name) => ({
-    pointer: `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`,
-    code: "member_unknown",
-    detail: "This body has no members."
-  }))
 }

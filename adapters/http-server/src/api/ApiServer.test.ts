@@ -166,7 +166,9 @@ describe("a query", () => {
     Effect.gen(function* () {
       const api = yield* startApi()
       const { key } = api
-      assertProblem(yield* api.send({ path: "/v1/mandates?cursor=x", key }), 400, "invalid_cursor")
+      for (const list of ["/v1/mandates", `${MANDATE}/events`, `${MANDATE}/authorizations`]) {
+        assertProblem(yield* api.send({ path: `${list}?cursor=x`, key }), 400, "invalid_cursor")
+      }
       assertProblem(
         yield* api.send({ path: `${MANDATE}/periods?from=2026-02-30T00:00:00Z`, key }),
         400,
@@ -408,6 +410,38 @@ describe("mandates", () => {
   )
 })
 
+describe("cancellations", () => {
+  const pointersOf = (problem: { readonly errors: ReadonlyArray<{ readonly pointer: string }> }) =>
+    problem.errors.map(({ pointer }) => pointer)
+
+  it.live("name the credential that was disabled, whatever else is wrong", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const cancel = (body: object) =>
+        api.send({
+          method: "PUT",
+          path: "/v1/authorizations/aut_00000000000000000000000000/cancellation",
+          key: api.key,
+          idempotencyKey: "k",
+          body: { execution_disposition: "NO_LONGER_POSSIBLE", ...body }
+        })
+      const credential = "/external_credential_reference"
+      const alone = assertProblem(yield* cancel({ reason: "DUPLICATE" }), 422, "validation_failed")
+      assert.deepStrictEqual(pointersOf(alone), [credential])
+      const both = assertProblem(yield* cancel({ reason: "OTHER" }), 422, "validation_failed")
+      assert.deepStrictEqual(pointersOf(both), ["/reason", credential])
+      const empty = assertProblem(
+        yield* cancel({ reason: "DUPLICATE", external_credential_reference: "" }),
+        422,
+        "validation_failed"
+      )
+      assert.deepStrictEqual(pointersOf(empty), [credential])
+      const whole = yield* cancel({ reason: "DUPLICATE", external_credential_reference: "c" })
+      assertProblem(whole, 404, "not_found")
+    })
+  )
+})
+
 describe("passkeys", () => {
   it.live("of an unknown subject are none, and a reference that cannot be one is not found", () =>
     Effect.gen(function* () {
@@ -435,7 +469,7 @@ describe("passkeys", () => {
       assertProblem(yield* api.send(retire), 404, "not_found")
       assertProblem(yield* api.send({ ...retire, body: {} }), 404, "not_found")
       const problem = assertProblem(yield* api.send({ ...retire, body: { a: 1 } }), 422, "validation_failed")
-      assert.strictEqual(problem.errors[0].pointer, "/a")
+      assert.strictEqual(`${problem.errors[0].code} ${problem.errors[0].pointer}`, "unknown_member /a")
       assertProblem(yield* api.send({ ...retire, path: `${retire.path}?x=1` }), 400, "malformed_request")
     })
   )

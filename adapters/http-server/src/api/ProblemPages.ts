@@ -13,7 +13,7 @@ const EXAMPLE_REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 const example = (code: ProblemCode, baseUrl: string): string => {
   const facts = { requestId: EXAMPLE_REQUEST_ID, baseUrl, route: undefined }
   const errors = [
-    { pointer: "/policy/currency", code: "currency_unknown", detail: "Must be a current ISO 4217 code." }
+    { pointer: "/policy/currency", code: "invalid_value", detail: "Must be a current ISO 4217 code." }
   ]
   return JSON.stringify(problemOf(code === "validation_failed" ? { code, errors } : { code }, facts), null, 2)
 }

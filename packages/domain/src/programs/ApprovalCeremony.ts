@@ -1,6 +1,7 @@
 import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
+import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
+import type { JsonObject, JsonValue } from "@svc/protocol/Json"
 import { formatNanos, type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted, Result } from "effect"
 import type {
@@ -492,23 +493,8 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
 
 /** Checks the body of the requests that take `{}`: POST ceremony and POST decline. */
 export const validEmptyBody = (body: JsonValue): Effect.Effect<void, ValidationFailed> => {
-  if (!isJsonObject(body)) {
-    return Effect.fail(
-      new ValidationFailed({
-        errors: [{ pointer: "", code: "invalid_type", detail: "the body must be a JSON object" }]
-      })
-    )
-  }
-  const [unknown] = Object.keys(body)
-  return unknown === undefined
-    ? Effect.void
-    : Effect.fail(
-        new ValidationFailed({
-          errors: [
-            { pointer: `/${unknown}`, code: "unknown_member", detail: "is not a member of this request" }
-          ]
-        })
-      )
+  const errors = emptyBodyFaults(body)
+  return errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ errors }))
 }
 
 /** Declines the mandate (part 6, POST /approve/{token}/decline). */

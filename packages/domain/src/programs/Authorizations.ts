@@ -7,7 +7,7 @@ import {
   RefundBody
 } from "@svc/protocol/Authorization"
 import { decodeBody } from "@svc/protocol/DecodeBody"
-import type { JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, Result } from "effect"
@@ -34,20 +34,24 @@ const decodeCommit = decodeBody(CommitBody)
 const decodeCancellationMembers = decodeBody(CancellationBody)
 const decodeRefund = decodeBody(RefundBody)
 
+const CREDENTIAL_REQUIRED: MemberFault = {
+  pointer: "/external_credential_reference",
+  code: "required",
+  detail: "is required with execution_disposition NO_LONGER_POSSIBLE"
+}
+
 /** An external credential that could have acted must be named when it was disabled (part 5). */
-const decodeCancellation = (body: JsonValue): Result.Result<CancellationBody, ReadonlyArray<MemberFault>> =>
-  Result.flatMap(decodeCancellationMembers(body), (cancellation) =>
-    cancellation.execution_disposition === "NO_LONGER_POSSIBLE" &&
-    cancellation.external_credential_reference === undefined
-      ? Result.fail([
-          {
-            pointer: "/external_credential_reference",
-            code: "required",
-            detail: "is required with execution_disposition NO_LONGER_POSSIBLE"
-          }
-        ])
-      : Result.succeed(cancellation)
-  )
+const lacksCredential = (body: JsonValue): boolean =>
+  isJsonObject(body) &&
+  body.execution_disposition === "NO_LONGER_POSSIBLE" &&
+  !Object.hasOwn(body, "external_credential_reference")
+
+const decodeCancellation = (body: JsonValue): Result.Result<CancellationBody, ReadonlyArray<MemberFault>> => {
+  const decoded = decodeCancellationMembers(body)
+  if (!lacksCredential(body)) return decoded
+  const others = Result.isFailure(decoded) ? decoded.failure : []
+  return Result.fail([...others, CREDENTIAL_REQUIRED])
+}
 
 const shown = (current: CurrentStream, id: string): Effect.Effect<Authorization, NotFound> => {
   const authorization = current.state.authorizations.get(id)
@@ -130,9 +134,9 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
   const store = yield* MandateStore
   const { organization, mandateId, state, limit } = query
   const scope = { list: "authorizations", mandate_id: mandateId, state: state ?? "" }
+  const afterOrder = yield* numberCursor(scope, query.cursor)
   for (let reads = 0; reads < MAX_LIST_READS; reads++) {
     yield* readNamed({ organization, mandateId })
-    const afterOrder = yield* numberCursor(scope, query.cursor)
     const list = yield* store.listAuthorizations({
       organization,
       mandate: mandateId,

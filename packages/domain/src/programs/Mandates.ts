@@ -266,8 +266,8 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
 > {
   const store = yield* MandateStore
   const scope = { list: "events", mandate_id: query.mandateId }
-  const current = yield* readNamed(query)
   const afterSeq = (yield* numberCursor(scope, query.cursor)) ?? 0
+  const current = yield* readNamed(query)
   const texts = yield* store.journal({
     organization: query.organization,
     mandate: query.mandateId,
