@@ -43,6 +43,10 @@ const FRAMINGS = {
   tooLong: { lines: (length) => [`Content-Length: ${length + 10}`], halfClose: true },
   cutChunk: { lines: () => [CHUNKED], body: (body) => inChunks(body).subarray(0, -7), halfClose: true },
   tooShort: { lines: (length) => [`Content-Length: ${Math.max(0, length - 1)}`] },
+  more: {
+    lines: (length) => [`Content-Length: ${length}`],
+    body: (body) => Buffer.concat([body, Buffer.from("\u0001garbage\r\n\r\n")])
+  },
   badChunkSize: { lines: () => [CHUNKED], body: () => Buffer.from("zz\r\n{}\r\n0\r\n\r\n") },
   negativeChunk: { lines: () => [CHUNKED], body: () => Buffer.from("-1\r\n{}\r\n0\r\n\r\n") },
   hugeChunk: { lines: () => [CHUNKED], body: () => Buffer.from("fffffffffffffffff\r\n{}\r\n0\r\n\r\n") },

@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import * as fc from "fast-check"
 import { type HostileBody, hostileBody, renderBody } from "./HostileBody.ts"
 import { type FramingName, frame, framingOf, hostileFraming } from "./HostileFraming.ts"
@@ -5,7 +6,6 @@ import type { World } from "./HostileWorld.ts"
 import { EVERY_ROUTE, type ListedRoute, pathOf } from "./RouteList.ts"
 import { APPROVAL_ORIGIN, newKey } from "./ServiceUnderTest.ts"
 import type { WireRequest } from "./WireExchange.ts"
-import { Effect } from "effect"
 
 const METHODS = [
   ...["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY"],
@@ -228,7 +228,10 @@ const route: fc.Arbitrary<ListedRoute> = fc.oneof(
       ({ kind, listener, rule }) => listener === "api" && kind === "resources" && rule.body === "none"
     )
   },
-  { weight: 5, arbitrary: routesWhere(({ kind, listener }) => listener === "approval" && kind === "resources") },
+  {
+    weight: 5,
+    arbitrary: routesWhere(({ kind, listener }) => listener === "approval" && kind === "resources")
+  },
   { weight: 1, arbitrary: routesWhere(({ kind }) => kind === "documents") }
 )
 
@@ -258,7 +261,11 @@ export const hostileRequest: fc.Arbitrary<HostileRequest> = fc.record({
     fc.constantFrom(...IDEMPOTENCY_KEYS),
     10
   ),
-  contentType: usually<string | undefined>("application/json", fc.constantFrom(undefined, ...CONTENT_TYPES), 12),
+  contentType: usually<string | undefined>(
+    "application/json",
+    fc.constantFrom(undefined, ...CONTENT_TYPES),
+    12
+  ),
   host: usually<ReadonlyArray<string> | undefined>(undefined, fc.constantFrom(...HOSTS), 20),
   lines: usually<ReadonlyArray<string>>([], fc.constantFrom(...LINES), 7),
   body: hostileBody,
@@ -299,6 +306,10 @@ const keyLines = ({ idempotencyKeys, route: { rule } }: HostileRequest): Readonl
   return rule.idempotencyKey === "none" ? [] : [`Idempotency-Key: ${newKey()}`]
 }
 
+/** Node says nothing of a broken body behind a request for an upgrade: its sender is told only when its time is up. */
+const framingFor = ({ framing, lines }: HostileRequest): FramingName =>
+  lines.some((line) => line.startsWith("Upgrade:")) ? "length" : framing
+
 /** The bytes of a request in the world as it is. */
 export const render = Effect.fnUntraced(function* (request: HostileRequest, world: World) {
   const { route: target } = request
@@ -315,7 +326,8 @@ export const render = Effect.fnUntraced(function* (request: HostileRequest, worl
     ...request.lines
   ]
   const start = `${method} ${targetOf(request, world)} ${request.version}`
-  const { follower, framing } = request
+  const { follower } = request
+  const framing = framingFor(request)
   return {
     wire: frame({ start, lines, body: body?.bytes, follower }, framing),
     methods: [method, "GET"],

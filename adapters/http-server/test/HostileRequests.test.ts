@@ -6,14 +6,20 @@ import { makeWorld, type World } from "./HostileWorld.ts"
 import { assertProblemContract } from "./ProblemContract.ts"
 import type { RawAnswer } from "./RawExchange.ts"
 import { EVERY_ROUTE } from "./RouteList.ts"
-import { bodyOf, type Service, startService } from "./ServiceUnderTest.ts"
+import { bodyOf, newKey, type Service, startService } from "./ServiceUnderTest.ts"
 import { readAnswers, talk } from "./WireExchange.ts"
 
 const RUNS = Number(process.env.FC_RUNS ?? 2000)
 const seed = process.env.FC_SEED === undefined ? {} : { seed: Number(process.env.FC_SEED) }
+/** From so many on, each route with resources is met. */
+const ENOUGH_FOR_EVERY_ROUTE = 1500
 const TIMEOUT_MS = 120_000
 
 const TEMPLATES = new Set(EVERY_ROUTE.map(({ template }) => template))
+
+const RESOURCES = EVERY_ROUTE.filter(({ kind }) => kind === "resources").map(
+  ({ method, template }) => `${method} ${template}`
+)
 
 /** Refusals that record something by their nature: a conflict is journaled, an attempt spends its challenge. */
 const RECORDED = new Set(["terminal_state_conflict", "passkey_verification_failed"])
@@ -42,11 +48,7 @@ const assertAnswer = (answer: RawAnswer, method: string, world: World): string =
 }
 
 /** Had the first request been read as another than it is, what follows would not be the one that was sent after it. */
-const assertFollowers = (
-  request: HostileRequest,
-  answers: ReadonlyArray<RawAnswer>,
-  world: World
-): void => {
+const assertFollowers = (request: HostileRequest, answers: ReadonlyArray<RawAnswer>, world: World): void => {
   assert.isAtMost(answers.length, 1)
   for (const answer of answers) {
     const outcome = assertAnswer(answer, "GET", world)
@@ -86,14 +88,13 @@ describe("hostile requests", () => {
         const outcomes = new Map<string, number>()
         const routes = new Set<string>()
         const property = fc.asyncProperty(hostileRequest, async (request) => {
-          const t0=performance.now()
           const outcome = await Effect.runPromise(attack(service, world, request))
-          const dt=performance.now()-t0; if (dt>100) console.log(dt|0, outcome, request.framing, request.body.form, request.method??request.route.method, request.route.template, request.lines.join().slice(0,40), request.path)
           outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
           routes.add(`${request.route.method} ${request.route.template}`)
         })
         yield* Effect.promise(() => fc.assert(property, { numRuns: RUNS, ...seed }))
-        console.log(outcomes)
+        assert.isAbove(outcomes.get("201") ?? 0, 0, "nothing got through")
+        if (RUNS >= ENOUGH_FOR_EVERY_ROUTE) assert.includeMembers([...routes], RESOURCES)
         assert.deepStrictEqual(
           service.log.filter((line) => line.includes('"level":"error"')),
           []
@@ -101,5 +102,47 @@ describe("hostile requests", () => {
         bodyOf(yield* service.tenant.write("POST", "/v1/mandates", yield* service.tenant.mandateBody()), 201)
       }),
     TIMEOUT_MS
+  )
+})
+
+describe("what comes behind a request", () => {
+  it.live("does not turn the answer to a write that was recorded into a refusal", () =>
+    Effect.gen(function* () {
+      const { apiPort, tenant, watch } = yield* startService()
+      const body = JSON.stringify(yield* tenant.mandateBody())
+      for (const behind of ["\u0001", "GET /healthz HTTP/1.1\r\nno colon\r\n\r\n"]) {
+        const before = watch.writes.length
+        const head = [
+          "POST /v1/mandates HTTP/1.1",
+          "Host: api.example",
+          `Authorization: Bearer ${tenant.key}`,
+          `Idempotency-Key: ${newKey()}`,
+          "Content-Type: application/json",
+          `Content-Length: ${body.length}`
+        ].join("\r\n")
+        const bytes = [Buffer.from(`${head}\r\n\r\n${body}${behind}`)]
+        const { received } = yield* Effect.promise(() => talk(apiPort, { bytes, halfClose: false }))
+        const answers = readAnswers(received, ["POST"])
+        assert.deepStrictEqual(
+          answers.map(({ status, headers }) => [status, headers.connection]),
+          [[201, "close"]]
+        )
+        assert.deepStrictEqual(watch.writes.slice(before), ["mandate.created"])
+      }
+    })
+  )
+
+  it.live("is not lost in silence behind a request for an upgrade: the connection ends", () =>
+    Effect.gen(function* () {
+      const { apiPort } = yield* startService()
+      const upgrade = "GET /healthz HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+      const bytes = [Buffer.from(`${upgrade}GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n`)]
+      const { received } = yield* Effect.promise(() => talk(apiPort, { bytes, halfClose: false }))
+      const answers = readAnswers(received, ["GET"])
+      assert.deepStrictEqual(
+        answers.map(({ status, headers }) => [status, headers.connection]),
+        [[200, "close"]]
+      )
+    })
   )
 })

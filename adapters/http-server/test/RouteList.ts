@@ -70,5 +70,5 @@ export const parametersOf = (template: string): ReadonlyArray<string> =>
   [...template.matchAll(/\{(\w+)\}/gu)].map(([, name]) => name!)
 
 /** The path of a template with these values, percent-encoded. */
-export const pathOf = (template: string, valueOf: (name: string) => string): string =>
-  template.replaceAll(/\{(\w+)\}/gu, (_, name: string) => encodeURIComponent(valueOf(name)))
+export const pathOf = (template: string, valueFor: (name: string) => string): string =>
+  template.replaceAll(/\{(\w+)\}/gu, (_, name: string) => encodeURIComponent(valueFor(name)))

@@ -36,8 +36,6 @@ export type PlannedFault = "unavailable" | "defect" | undefined
 export interface ServiceOptions {
   /** A tracer, for instance. */
   readonly observing?: Layer.Layer<never>
-  /** A console beside the array that `log` is. */
-  readonly rate?: RateLimit.Rate
 }
 
 const configOf = (masterKey: Uint8Array): ServerConfig => ({
@@ -175,14 +173,11 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
     Layer.build
   )
   const listen = { port: 0, host: "127.0.0.1" }
-  const rate = options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate)
   const shared = Layer.succeedContext(services)
   const apiPort = portOf(
-    yield* ApiServer.layer(listen).pipe(Layer.provide(rate), Layer.provide(shared), Layer.build)
+    yield* ApiServer.layer(listen).pipe(Layer.provide(RateLimit.layerOff), Layer.provide(shared), Layer.build)
   )
-  const approvalPort = portOf(
-    yield* ApprovalServer.layer(listen).pipe(Layer.provide(shared), Layer.build)
-  )
+  const approvalPort = portOf(yield* ApprovalServer.layer(listen).pipe(Layer.provide(shared), Layer.build))
 
   /** One request of a browser to the approval origin, with these headers and no others. */
   const request = (path: string, { method = "GET", headers = {}, body = "" }: Asking = {}) =>

@@ -1,5 +1,5 @@
 /**
- * Why an identity assertion is refused, in the order of the checks. It is the `cause` of an
+ * Why an identity assertion is refused, in the order of the checks. It is the `reason` of an
  * `IdentityAssertionRefused` and quotes nothing of the assertion.
  */
 export type IdentityFault =

@@ -95,7 +95,7 @@ const answerOf = (effect: Effect.Effect<unknown, IdentityAssertionRefused>) =>
   Effect.map(Effect.exit(effect), (exit) => {
     if (Exit.isSuccess(exit)) return "accepted"
     const error = Cause.squash(exit.cause)
-    return error instanceof IdentityAssertionRefused ? String(error.cause) : `not a refusal: ${String(error)}`
+    return error instanceof IdentityAssertionRefused ? error.reason : `not a refusal: ${String(error)}`
   })
 
 const expectAnswer = (expected: string, assertion: string, settings = es256, now = NOW) =>
@@ -493,7 +493,7 @@ describe("IdentityVerifierJose", () => {
             return Effect.fail("unreachable")
           }
         })
-        assert.strictEqual(yield* answerOf(verify(token, remote, NOW, resolver)), "unreachable")
+        assert.strictEqual(yield* answerOf(verify(token, remote, NOW, resolver)), "keys_unavailable")
         yield* answerOf(verify(forge({ alg: "none" }, honestClaims), remote, NOW, resolver))
         yield* answerOf(verify("x", remote, NOW, resolver))
         assert.strictEqual(asked, 1)

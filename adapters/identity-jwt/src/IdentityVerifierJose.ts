@@ -5,7 +5,7 @@ import {
   type VerifiedIdentity
 } from "@svc/domain/ports/IdentityVerifier"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, type Result } from "effect"
 import { type CryptoKey, compactVerify } from "jose"
 import { readClaims, readCompactJws } from "./CompactJws.ts"
 import { checkClaims } from "./IdentityClaims.ts"
@@ -15,7 +15,7 @@ import { type IdentityKeySet, importKey, selectKey } from "./IdentityKey.ts"
 /**
  * Finds the key set at an organization's `jwks_uri`. `kid` is what the assertion names, so that an
  * unknown one can make it look again; caching and its bounds (part 6) are the resolver's business. A
- * failure of any kind refuses the assertion and becomes its `cause`.
+ * failure of any kind refuses the assertion and becomes the `cause` of that.
  */
 export type ResolveKeys = (request: {
   readonly jwksUri: string
@@ -27,42 +27,52 @@ export interface IdentityVerifierOptions {
   readonly resolveKeys?: ResolveKeys | undefined
 }
 
-const refused = (cause: unknown): IdentityAssertionRefused => new IdentityAssertionRefused({ cause })
+const refused = (reason: IdentityFault): IdentityAssertionRefused => new IdentityAssertionRefused({ reason })
 
-const noResolver: ResolveKeys = () => Effect.fail("keys_unavailable" satisfies IdentityFault)
+const keysUnavailable = (cause: unknown): IdentityAssertionRefused =>
+  new IdentityAssertionRefused({ reason: "keys_unavailable" satisfies IdentityFault, cause })
+
+const checked = <A>(result: Result.Result<A, IdentityFault>): Effect.Effect<A, IdentityAssertionRefused> =>
+  Effect.mapError(Effect.fromResult(result), refused)
+
+const noResolver: ResolveKeys = () => Effect.fail("no resolver of keys is configured")
 
 const keysOf = (
   settings: IdentitySettings,
   kid: string | undefined,
   resolveKeys: ResolveKeys
-): Effect.Effect<IdentityKeySet, unknown> =>
+): Effect.Effect<IdentityKeySet, IdentityAssertionRefused> =>
   "jwks" in settings.keys
     ? Effect.succeed(settings.keys.jwks)
-    : resolveKeys({ jwksUri: settings.keys.jwksUri, kid })
+    : Effect.mapError(resolveKeys({ jwksUri: settings.keys.jwksUri, kid }), keysUnavailable)
 
 const checkSignature = (
   assertion: string,
   key: CryptoKey,
   algorithm: IdentityAlgorithm
-): Effect.Effect<void, IdentityFault> =>
+): Effect.Effect<void, IdentityAssertionRefused> =>
   Effect.tryPromise({
     try: () => compactVerify(assertion, key, { algorithms: [algorithm] }),
-    catch: (): IdentityFault => "signature_invalid"
+    catch: () => refused("signature_invalid")
   })
 
 const verify = (
   input: { readonly assertion: string; readonly settings: IdentitySettings; readonly now: Instant },
   resolveKeys: ResolveKeys
-): Effect.Effect<VerifiedIdentity, unknown> =>
+): Effect.Effect<VerifiedIdentity, IdentityAssertionRefused> =>
   Effect.gen(function* () {
     const { assertion, settings, now } = input
-    const jws = yield* Effect.fromResult(readCompactJws(assertion, settings.algorithms))
+    const jws = yield* checked(readCompactJws(assertion, settings.algorithms))
     const keySet = yield* keysOf(settings, jws.kid, resolveKeys)
-    const key = yield* Effect.fromResult(selectKey(keySet, jws.kid))
-    yield* checkSignature(assertion, yield* importKey(key, jws.algorithm), jws.algorithm)
-    const claims = yield* Effect.fromResult(readClaims(jws.payload))
+    const key = yield* checked(selectKey(keySet, jws.kid))
+    yield* checkSignature(
+      assertion,
+      yield* Effect.mapError(importKey(key, jws.algorithm), refused),
+      jws.algorithm
+    )
+    const claims = yield* checked(readClaims(jws.payload))
     const { issuer, audience } = settings
-    return yield* Effect.fromResult(checkClaims(claims, { issuer, audience, now }))
+    return yield* checked(checkClaims(claims, { issuer, audience, now }))
   })
 
 /**
@@ -74,9 +84,7 @@ export const layerWith = (options: IdentityVerifierOptions): Layer.Layer<Identit
   return Layer.succeed(
     IdentityVerifier,
     IdentityVerifier.of({
-      verify: Effect.fn("IdentityVerifier.verify")((input) =>
-        Effect.mapError(verify(input, resolveKeys), refused)
-      )
+      verify: Effect.fn("IdentityVerifier.verify")((input) => verify(input, resolveKeys))
     })
   )
 }

@@ -1,8 +1,9 @@
 /**
- * What our own checks find, beyond those of the library (part 6). It is the `cause` of a
- * `PasskeyRefused`; where the library refuses, its error is.
+ * Why a passkey is refused (part 6): the `reason` of a `PasskeyRefused`. `library_refused` stands for whatever the
+ * library's own checks find; its error is the `cause`.
  */
 export type PasskeyFault =
+  | "library_refused"
   | "bytes_not_base64url"
   | "credential_id_invalid"
   | "credential_id_mismatch"

@@ -56,7 +56,7 @@ const refusalOf = (effect: Effect.Effect<unknown, PasskeyRefused>) =>
     if (Exit.isSuccess(exit)) return "accepted"
     const error = Cause.squash(exit.cause)
     if (!(error instanceof PasskeyRefused)) return `not a refusal: ${String(error)}`
-    return error.cause instanceof Error ? error.cause.message : error.cause
+    return error.cause instanceof Error ? error.cause.message : error.reason
   })
 
 const registrationRefusal = (misbehaviour: Misbehaviour, options: Partial<SoftwarePasskeyOptions> = {}) =>

@@ -27,11 +27,14 @@ type VerifyAssertion = PasskeyVerifier["Service"]["verifyAssertion"]
 type AssertionInput = Parameters<VerifyAssertion>[0]
 type Checked<A> = Result.Result<A, PasskeyFault>
 
-const refused = (cause: unknown): PasskeyRefused => new PasskeyRefused({ cause })
+const refused = (reason: PasskeyFault): PasskeyRefused => new PasskeyRefused({ reason })
 
 /** Whatever the library throws, at once or later, refuses the passkey. */
 const attempt = <A>(run: () => A | Promise<A>): Effect.Effect<A, PasskeyRefused> =>
-  Effect.tryPromise({ try: async () => run(), catch: refused })
+  Effect.tryPromise({
+    try: async () => run(),
+    catch: (cause) => new PasskeyRefused({ reason: "library_refused" satisfies PasskeyFault, cause })
+  })
 
 const checked = <A>(result: Checked<A>): Effect.Effect<A, PasskeyRefused> =>
   Effect.mapError(Effect.fromResult(result), refused)

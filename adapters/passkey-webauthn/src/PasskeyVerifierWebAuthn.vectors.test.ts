@@ -54,9 +54,9 @@ const check = (answer: unknown, exit: Exit.Exit<unknown, PasskeyRefused>, what: 
   }
   const error = Exit.isFailure(exit) ? exit.cause.reasons.find((reason) => reason._tag === "Fail")?.error : 0
   assert.instanceOf(error, PasskeyRefused, what)
-  const { cause } = error as PasskeyRefused
+  const { cause, reason } = error as PasskeyRefused
   if (answer instanceof RegExp) assert.match((cause as Error).message, answer, what)
-  else assert.strictEqual(cause, answer, what)
+  else assert.strictEqual(reason, answer, what)
 }
 
 describe.skipIf(!existsSync(file))("PasskeyVerifierWebAuthn on the vectors of WebAuthn Level 3", () => {

@@ -11,7 +11,7 @@ import {
   saoPaulo,
   stJohns,
   utc
-} from "../test/zoneTables.ts"
+} from "../test/ZoneTables.ts"
 import {
   capsIn,
   nextPeriod,

@@ -18,7 +18,7 @@ import {
   saoPaulo,
   stJohns,
   utc
-} from "../test/zoneTables.ts"
+} from "../test/ZoneTables.ts"
 import { dateOfDayNumber, dayNumberOf } from "./LocalDate.ts"
 import { epochSecondOf, firstInstantOf, localDateOf, prepareZone, TimeZoneTable } from "./TimeZoneTable.ts"
 

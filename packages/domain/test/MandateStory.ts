@@ -14,7 +14,7 @@ import { type Command, type Decided, decide, type Refusal } from "../src/Decide.
 import { evolve } from "../src/Evolve.ts"
 import type { JournalFact, MandateTerms } from "../src/JournalFact.ts"
 import type { AuthorizationState, StreamState } from "../src/MandateState.ts"
-import { utc } from "./zoneTables.ts"
+import { utc } from "./ZoneTables.ts"
 
 /** An instant from RFC 3339 text. */
 export const at = (text: string): Instant => {
@@ -154,7 +154,10 @@ export const propose = (number: number, proposal: Proposal = {}): Command => ({
   }
 })
 
-export const commitBody = (number: number, parts: Partial<Record<keyof CommitBody, string>> = {}): CommitBody =>
+export const commitBody = (
+  number: number,
+  parts: Partial<Record<keyof CommitBody, string>> = {}
+): CommitBody =>
   ({
     external_action_reference: "act_1",
     provider_transaction_reference: "txn_1",
@@ -163,10 +166,7 @@ export const commitBody = (number: number, parts: Partial<Record<keyof CommitBod
     ...parts
   }) as CommitBody
 
-export const commit = (
-  number: number,
-  parts: Partial<Record<keyof CommitBody, string>> = {}
-): Command => ({
+export const commit = (number: number, parts: Partial<Record<keyof CommitBody, string>> = {}): Command => ({
   _tag: "Commit",
   authorizationId: authorizationId(number),
   body: commitBody(number, parts)

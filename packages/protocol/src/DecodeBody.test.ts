@@ -65,6 +65,19 @@ describe("decodeBody", () => {
     }
   })
 
+  it("does not repeat a long name, which could be a secret sent in the wrong place", () => {
+    const opening = "A".repeat(43)
+    const [fault] = faults({
+      kind: "SINGLE",
+      subject_reference: "u",
+      policy: { currency: "EUR", max_amount: 1, allowed_actions: ["a"], [opening]: 1 },
+      window: { ends_at: "2030-01-01T00:00:00Z" }
+    })
+    assert.strictEqual(fault?.pointer, "/policy")
+    assert.strictEqual(fault?.code, "unknown_member")
+    assert.notInclude(JSON.stringify(fault), opening)
+  })
+
   it("gives at most 100 faults", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]))
     assert.strictEqual(faults(many).length, 100)

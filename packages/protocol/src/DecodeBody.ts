@@ -6,6 +6,8 @@ import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
 export const jsonPointer = (path: ReadonlyArray<PropertyKey>): string =>
   path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
 interface FaultHook {
   readonly code: string
   readonly detail?: string
@@ -13,16 +15,32 @@ interface FaultHook {
 
 const UNKNOWN_MEMBER = { code: "unknown_member", detail: "is not a member of this request" }
 
+/**
+ * Longest name of an unknown member that an answer repeats, in UTF-16 units. Openings, tokens and keys have 43 and more
+ * characters, so that one sent in the wrong place is never echoed (part 2).
+ */
+const REPEATED_NAME_MAX_UNITS = 40
+
+const unknownMember = (path: ReadonlyArray<PropertyKey>): MemberFault =>
+  String(path.at(-1)).length <= REPEATED_NAME_MAX_UNITS
+    ? { pointer: jsonPointer(path), ...UNKNOWN_MEMBER }
+    : {
+        pointer: jsonPointer(path.slice(0, -1)),
+        code: UNKNOWN_MEMBER.code,
+        detail: "has a member with a long name that is not a member of this request"
+      }
+
 const LEAF: Readonly<Record<string, FaultHook>> = {
   MissingKey: { code: "required", detail: "is required" },
-  UnexpectedKey: UNKNOWN_MEMBER,
   InvalidType: { code: "invalid_type" },
   Filter: { code: "invalid_value" }
 }
 
-const faultOf = (issue: SchemaIssue.Issue, message: string): Omit<MemberFault, "pointer"> => {
+const faultOf = ({ path, issue }: Leaf): MemberFault => {
+  if (issue._tag === "UnexpectedKey") return unknownMember(path)
   const hook = LEAF[issue._tag] ?? { code: "invalid_value" }
-  return { code: hook.code, detail: hook.detail ?? message }
+  const detail = hook.detail ?? format(issue).issues[0]?.message ?? "is not valid"
+  return { pointer: jsonPointer(path), code: hook.code, detail }
 }
 
 interface Leaf {
@@ -52,11 +70,7 @@ const NOT_AN_OBJECT: MemberFault = {
 
 /** The faults of a body that must be `{}` (part 1): one for each member that it has. */
 export const emptyBodyFaults = (body: JsonValue): ReadonlyArray<MemberFault> =>
-  isJsonObject(body)
-    ? Object.keys(body).map((name) => ({ pointer: jsonPointer([name]), ...UNKNOWN_MEMBER }))
-    : [NOT_AN_OBJECT]
-
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
+  isJsonObject(body) ? Object.keys(body).map((name) => unknownMember([name])) : [NOT_AN_OBJECT]
 
 /**
  * Checks a JSON value against the schema of a request body: unknown members are refused, and there is one
@@ -69,13 +83,6 @@ export const decodeBody = <A>(schema: Schema.Decoder<A>) => {
     if (!isJsonObject(value)) return Result.fail([NOT_AN_OBJECT])
     const decoded = decode(value, { errors: "all", onExcessProperty: "error" })
     if (Result.isSuccess(decoded)) return Result.succeed(value as A)
-    return Result.fail(
-      leavesOf(decoded.failure.issue, [])
-        .slice(0, MAX_PROBLEM_ERRORS)
-        .map(({ path, issue }) => ({
-          pointer: jsonPointer(path),
-          ...faultOf(issue, format(issue).issues[0]?.message ?? "is not valid")
-        }))
-    )
+    return Result.fail(leavesOf(decoded.failure.issue, []).slice(0, MAX_PROBLEM_ERRORS).map(faultOf))
   }
 }

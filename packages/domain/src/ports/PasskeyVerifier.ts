@@ -1,7 +1,12 @@
 import { Context, Data, type Effect } from "effect"
 
-/** What the passkey answered does not verify. `cause` is for the log only. */
-export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{ readonly cause?: unknown }> {}
+/** What the passkey answered does not verify. */
+export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{
+  /** A word of the adapter's own, for the log: it quotes nothing of what was answered. */
+  readonly reason: string
+  /** What a library said. It may quote the answer, so it is never logged. */
+  readonly cause?: unknown
+}> {}
 
 /** The relying party as the deployment configures it; never derived from a request (part 6). */
 export interface RelyingParty {

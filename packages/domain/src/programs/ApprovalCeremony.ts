@@ -353,11 +353,11 @@ export const registerPasskey = Effect.fn("registerPasskey")(function* (
         relyingParty: { rpId, origin: approvalOrigin }
       })
     )
-    if (Result.isFailure(verified)) return yield* refuseAttempt(open, verified.failure.cause)
+    if (Result.isFailure(verified)) return yield* refuseAttempt(open, verified.failure.reason)
     const known = current.subject?.passkeys.some(
       (passkey) => passkey.credentialId === verified.success.credentialId
     )
-    if (known) return yield* refuseAttempt(open, "the credential was retired")
+    if (known) return yield* refuseAttempt(open, "credential_retired")
     const id = yield* makeIdentifier("psk_", current.now)
     yield* recordSession(current, {
       ...withoutChallenge(session),
@@ -457,7 +457,7 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
     const { subject } = current
     const passkey = candidates(session, subject).find((entry) => entry.credentialId === response.id)
     if (passkey === undefined || subject === undefined) {
-      return yield* refuseAttempt(open, "the credential is not one of the subject's")
+      return yield* refuseAttempt(open, "credential_unknown")
     }
     const verified = yield* Effect.result(
       verifier.verifyAssertion({
@@ -468,7 +468,7 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
         userHandle: subject.userHandle
       })
     )
-    if (Result.isFailure(verified)) return yield* refuseAttempt(open, verified.failure.cause)
+    if (Result.isFailure(verified)) return yield* refuseAttempt(open, verified.failure.reason)
     const used = { ...passkey, counter: verified.success.counter, lastUsedAt: formatNanos(current.now) }
     const approval = approvalRecord({
       statement: challenge.statement,

@@ -119,7 +119,7 @@ const verifyIdentity = Effect.fnUntraced(function* (
   const { identity } = organization
   if (identity === undefined) return yield* new IdentityAssertionInvalid()
   return yield* verifier.verify({ assertion, settings: identity, now }).pipe(
-    Effect.tapError((refused) => Effect.logDebug("identity assertion refused", refused.cause)),
+    Effect.tapError((refused) => Effect.logInfo("identity assertion refused", refused.reason)),
     Effect.mapError(() => new IdentityAssertionInvalid())
   )
 })

@@ -1,0 +1,118 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import { harnessDeployment, harnessOrganization } from "@svc/testkit/ProgramHarness"
+import { Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import { fromTheStart } from "../../test/MemoryPrograms.ts"
+import type { Organization } from "../Organization.ts"
+import { Deployment } from "../ports/Deployment.ts"
+import { Organizations } from "../ports/Organizations.ts"
+import { apiKeyHash, apiKeyRecord, authenticateApiKey, formatApiKey } from "./ApiKeys.ts"
+
+const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error._tag)
+
+const ports = (environment: "test" | "live" = "test") =>
+  Layer.fresh(
+    Layer.merge(
+      MemoryStore.layer,
+      Layer.effect(
+        Deployment,
+        Effect.map(Deployment, (deployment) => Deployment.of({ ...deployment, environment }))
+      ).pipe(Layer.provide(harnessDeployment))
+    )
+  )
+
+const stored = Effect.fnUntraced(function* (
+  parts: Partial<Organization> = {},
+  key: { readonly expiresAt?: string } = {}
+) {
+  yield* fromTheStart
+  const organizations = yield* Organizations
+  const organization = harnessOrganization(parts)
+  const text = formatApiKey(organization.environment, new Uint8Array(32).fill(7))
+  const record = apiKeyRecord({
+    id: "key_01jdxxxxxxxxxxxxxxxxxxxxxx",
+    organizationId: organization.id,
+    key: text,
+    createdAt: "2026-12-01T00:00:00Z",
+    ...key
+  })
+  yield* organizations.put(organization)
+  yield* organizations.putApiKey(record)
+  return { organization, record, text }
+})
+
+describe("API keys", () => {
+  it("are a prefix and base64url of 32 bytes, kept by hash, with every scope unless said", () => {
+    const text = formatApiKey("test", new Uint8Array(32).fill(7))
+    assert.match(Redacted.value(text), /^svc_test_[A-Za-z0-9_-]{43}$/)
+    assert.notInclude(String(text), "svc_test_")
+    const record = apiKeyRecord({ id: "key_1", organizationId: "org_1", key: text, createdAt: "now" })
+    assert.deepStrictEqual(record.scopes, ["read", "write", "webhooks"])
+    assert.notInclude(JSON.stringify(record), Redacted.value(text).slice(9))
+  })
+
+  it.effect("let in their organization", () =>
+    Effect.gen(function* () {
+      const { organization, record, text } = yield* stored()
+      assert.deepStrictEqual(yield* authenticateApiKey(text), { apiKey: record, organization })
+    }).pipe(Effect.provide(ports()))
+  )
+
+  const wrong: Readonly<Record<string, string>> = {
+    nothing: "",
+    "a prefix alone": "svc_test_",
+    "the other environment": `svc_live_${"B".repeat(42)}A`,
+    "another key": `svc_test_${"B".repeat(42)}A`,
+    padded: "svc_test_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=",
+    "loose bits": "svc_test_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwd",
+    "another case": "SVC_TEST_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc",
+    "a space": " svc_test_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc",
+    "the hash": apiKeyHash(formatApiKey("test", new Uint8Array(32).fill(7)))
+  }
+  for (const [title, text] of Object.entries(wrong)) {
+    it.effect(`are refused alike: ${title}`, () =>
+      Effect.gen(function* () {
+        yield* stored()
+        assert.strictEqual(yield* tagOf(authenticateApiKey(Redacted.make(text))), "ApiKeyInvalid")
+      }).pipe(Effect.provide(ports()))
+    )
+  }
+
+  it.effect("end at the instant they expire, and when they are revoked", () =>
+    Effect.gen(function* () {
+      const { record, text } = yield* stored({}, { expiresAt: "2026-12-01T00:01:00Z" })
+      yield* TestClock.adjust("59999 millis")
+      yield* authenticateApiKey(text)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "ApiKeyInvalid")
+      const { expiresAt: _, ...lasting } = record
+      const organizations = yield* Organizations
+      yield* organizations.putApiKey(lasting)
+      yield* authenticateApiKey(text)
+      yield* organizations.putApiKey({ ...lasting, revokedAt: "2026-12-01T00:02:00Z" })
+      assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "ApiKeyInvalid")
+    }).pipe(Effect.provide(ports()))
+  )
+
+  it.effect("of the live environment need a billing account", () =>
+    Effect.gen(function* () {
+      const { organization, text } = yield* stored({ environment: "live" })
+      assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "BillingAccountRequired")
+      const organizations = yield* Organizations
+      yield* organizations.put({ ...organization, billingAccountReference: "acct_1" })
+      assert.strictEqual((yield* authenticateApiKey(text)).organization.id, organization.id)
+    }).pipe(Effect.provide(ports("live")))
+  )
+
+  it.effect("of an organization of the other environment are unknown", () =>
+    Effect.gen(function* () {
+      const { organization } = yield* stored()
+      const organizations = yield* Organizations
+      yield* organizations.put({ ...organization, environment: "live" })
+      const text = formatApiKey("test", new Uint8Array(32).fill(7))
+      assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "ApiKeyInvalid")
+    }).pipe(Effect.provide(ports()))
+  )
+})

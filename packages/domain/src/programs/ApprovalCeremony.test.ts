@@ -1,0 +1,359 @@
+import { assert, describe, it } from "@effect/vitest"
+import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import { storedJournal } from "@svc/testkit/ProgramHarness"
+import { FLAG_USER_PRESENT, type Misbehaviour } from "@svc/testkit/SoftwarePasskey"
+import { Effect, Redacted, Result } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  approveWith,
+  browserOf,
+  callerOf,
+  newDevice,
+  newPendingMandate,
+  openSession,
+  pendingMandate
+} from "../../test/ApprovalVisit.ts"
+import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
+import { beginCeremony, declineMandate, openApprovalPage } from "./ApprovalCeremony.ts"
+import { listPasskeys, retirePasskey } from "./Passkeys.ts"
+
+const caller = callerOf()
+const organization = caller.organization.id
+const subject = { organization, subjectReference: "user_8f2" }
+
+const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error._tag)
+
+/** A mandate, an open session, and a device whose passkey the subject already has. */
+const enrolled = Effect.gen(function* () {
+  const first = yield* newPendingMandate(caller)
+  const device = newDevice()
+  yield* approveWith(yield* openSession(caller, first), device)
+  const mandate = yield* pendingMandate(caller)
+  const session = yield* openSession(caller, mandate)
+  return { device, mandate, session, browser: browserOf(session) }
+})
+
+describe("the first approval of a subject", () => {
+  it.effect("registers, approves, and leaves the proof in the journal and the passkey with the subject", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const session = yield* openSession(caller, mandate)
+      const browser = browserOf(session)
+      const device = newDevice()
+      const register = yield* browser.ceremony()
+      assert.strictEqual(register.step, "register")
+      assert.notProperty(register, "statement")
+      const { passkey_id } = yield* browser.register(device.register(register.options as never))
+      assert.deepStrictEqual((yield* listPasskeys({ ...subject, limit: 9 })).data, [])
+      const approve = yield* browser.ceremony()
+      assert.strictEqual(approve.step, "approve")
+      assert.notProperty(approve, "bind")
+      const { redirect_to } = yield* browser.approve(device.authenticate(approve.options as never))
+      assert.strictEqual(
+        redirect_to,
+        `https://shop.example/return?a=1&return_state=state+of+sixteen+characters&approval_session_id=${session.id}#top`
+      )
+      const shown = yield* caller.read(mandate)
+      assert.deepStrictEqual(
+        [shown.state, shown.version, shown.approved_at],
+        ["ACTIVE", 2, "2026-12-01T00:00:00.000000000Z"]
+      )
+      const [, text] = yield* storedJournal(organization, mandate)
+      const { approval } = JSON.parse(text ?? "").data as { readonly approval: JsonObject }
+      const statement = approval.statement as JsonObject
+      assert.deepStrictEqual(statement, approve.statement as unknown as JsonObject)
+      const client = JSON.parse(
+        atob(String(approval.client_data_json).replaceAll("-", "+").replaceAll("_", "/"))
+      )
+      assert.strictEqual(client.challenge, encodeBase64Url(approvalChallenge(statement as JsonValue)))
+      assert.deepNestedInclude(approval, {
+        rp_id: "approve.svc.test",
+        origin: "https://approve.svc.test",
+        "credential.passkey_id": passkey_id,
+        "credential.enrolled_in_this_session": true,
+        "credential.algorithm": -7
+      })
+      const { data } = yield* listPasskeys({ ...subject, limit: 9 })
+      assert.deepStrictEqual(data as unknown, [
+        {
+          id: passkey_id,
+          created_at: "2026-12-01T00:00:00.000000000Z",
+          last_used_at: "2026-12-01T00:00:00.000000000Z",
+          backup_eligible: true
+        }
+      ])
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a passkey on trial goes with its session", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const browser = browserOf(yield* openSession(caller, mandate))
+      const step = yield* browser.ceremony()
+      yield* browser.register(newDevice().register(step.options as never))
+      const next = browserOf(yield* openSession(caller, mandate))
+      assert.strictEqual((yield* next.ceremony()).step, "register")
+      assert.deepStrictEqual((yield* listPasskeys({ ...subject, limit: 9 })).data, [])
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a passkey on trial loses to one that the subject got meanwhile", () =>
+    Effect.gen(function* () {
+      const one = yield* newPendingMandate(caller)
+      const two = yield* pendingMandate(caller)
+      const [mine, other] = [newDevice(), newDevice()]
+      const browser = browserOf(yield* openSession(caller, one))
+      yield* browser.register(mine.register((yield* browser.ceremony()).options as never))
+      const step = yield* browser.ceremony()
+      yield* approveWith(yield* openSession(caller, two), other)
+      assert.strictEqual(
+        yield* tagOf(browser.approve(mine.authenticate(step.options as never))),
+        "PasskeyVerificationFailed"
+      )
+      const again = yield* browser.ceremony()
+      assert.strictEqual(again.step, "approve")
+      yield* browser.approve(other.authenticate(again.options as never))
+      assert.strictEqual((yield* caller.read(one)).state, "ACTIVE")
+      assert.strictEqual((yield* listPasskeys({ ...subject, limit: 9 })).data.length, 1)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a subject that has a passkey creates no other", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolled
+      const step = yield* browser.ceremony()
+      assert.strictEqual(step.step, "approve")
+      const made = newDevice().register({
+        challenge: String(step.options.challenge),
+        rp: { id: "approve.svc.test" },
+        user: { id: "AAAA" },
+        pubKeyCredParams: [{ alg: -7 }]
+      })
+      assert.strictEqual(yield* tagOf(browser.register(made)), "EnrolmentNotAllowed")
+      yield* browser.approve(device.authenticate(step.options as never))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})
+
+describe("the browser that began", () => {
+  it.effect("is the only one from then on", () =>
+    Effect.gen(function* () {
+      const { browser, device, session } = yield* enrolled
+      const stranger = browserOf(session)
+      assert.strictEqual(yield* tagOf(stranger.approve({})), "ApprovalSessionBound")
+      assert.strictEqual(yield* tagOf(declineMandate(stranger.bearer())), "ApprovalSessionBound")
+      const step = yield* browser.ceremony()
+      assert.strictEqual(yield* tagOf(stranger.ceremony()), "ApprovalSessionBound")
+      const guess = { token: browser.token, cookie: Redacted.make("guess"), locale: "en" }
+      assert.strictEqual(yield* tagOf(beginCeremony(guess)), "ApprovalSessionBound")
+      const answer = device.authenticate(step.options as never)
+      assert.strictEqual(yield* tagOf(stranger.approve(answer)), "ApprovalSessionBound")
+      yield* browser.approve(answer)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is one of several that begin at once", () =>
+    Effect.gen(function* () {
+      const { session } = yield* enrolled
+      const raced = yield* Effect.all(
+        Array.from({ length: 10 }, () => Effect.result(browserOf(session).ceremony())),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(raced.filter(Result.isSuccess).length, 1)
+    }).pipe(Effect.provide(racingPrograms()))
+  )
+
+  it.effect("may look as often as it likes: looking spends nothing", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolled
+      for (let times = 0; times < 3; times++) yield* openApprovalPage({ token: browser.token, locale: "en" })
+      const step = yield* browser.ceremony()
+      yield* openApprovalPage({ token: browser.token, locale: "en" })
+      yield* browser.approve(device.authenticate(step.options as never))
+      assert.strictEqual(
+        yield* tagOf(openApprovalPage({ token: browser.token, locale: "en" })),
+        "ApprovalSessionClosed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})
+
+describe("a challenge", () => {
+  it.effect("kirby 8261: serves one attempt: a bad signature, then a good one on the same is refused", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const flipped = (signature: Uint8Array) => signature.map((byte, at) => (at === 20 ? byte ^ 1 : byte))
+      const bad = device.authenticate(step.options as never, { signature: flipped })
+      assert.strictEqual(yield* tagOf(browser.approve(bad)), "PasskeyVerificationFailed")
+      const good = device.authenticate(step.options as never)
+      assert.strictEqual(yield* tagOf(browser.approve(good)), "PasskeyVerificationFailed")
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+      const next = yield* browser.ceremony()
+      yield* browser.approve(device.authenticate(next.options as never))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is replaced by a new ceremony", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolled
+      const old = yield* browser.ceremony()
+      yield* browser.ceremony()
+      assert.strictEqual(
+        yield* tagOf(browser.approve(device.authenticate(old.options as never))),
+        "PasskeyVerificationFailed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is not spent by a malformed body", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const answer = device.authenticate(step.options as never)
+      for (const body of [{}, [], { ...answer, id: `${answer.id}=` }, { ...answer, type: "password" }]) {
+        assert.strictEqual(yield* tagOf(browser.approve(body)), "ValidationFailed")
+      }
+      yield* browser.approve({ ...answer, unknown: 1 })
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("of another session does not serve", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolled
+      const other = browserOf(yield* openSession(caller, yield* pendingMandate(caller)))
+      const step = yield* browser.ceremony()
+      yield* other.ceremony()
+      const answer = device.authenticate(step.options as never)
+      assert.strictEqual(yield* tagOf(other.approve(answer)), "PasskeyVerificationFailed")
+      yield* browser.approve(answer)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("an answer sent twice at once approves once", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const answer = device.authenticate(step.options as never)
+      const raced = yield* Effect.all(
+        [1, 2, 3].map(() => Effect.result(browser.approve(answer))),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(raced.filter(Result.isSuccess).length, 1)
+      assert.strictEqual((yield* storedJournal(organization, mandate)).length, 2)
+    }).pipe(Effect.provide(racingPrograms()))
+  )
+
+  const faults: Readonly<Record<string, Misbehaviour>> = {
+    "another origin": { origin: "https://approve.svc.test:8443" },
+    "another rp id": { rpId: "svc.test" },
+    "another type": { type: "webauthn.create" },
+    "another challenge": { challenge: "AAAA" },
+    "cross-origin": { crossOrigin: true },
+    "a top origin": { topOrigin: "https://evil.example" },
+    "a user that was not verified": { flags: FLAG_USER_PRESENT | 8 | 16 },
+    "another user's handle": { userHandle: "AAAA" }
+  }
+  for (const [title, misbehaviour] of Object.entries(faults)) {
+    it.effect(`is refused and spent with ${title}`, () =>
+      Effect.gen(function* () {
+        const { browser, device, mandate } = yield* enrolled
+        const step = yield* browser.ceremony()
+        const answer = device.authenticate(step.options as never, misbehaviour)
+        assert.strictEqual(yield* tagOf(browser.approve(answer)), "PasskeyVerificationFailed")
+        assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+        assert.strictEqual(
+          yield* tagOf(browser.approve(device.authenticate(step.options as never))),
+          "PasskeyVerificationFailed"
+        )
+      }).pipe(Effect.provide(memoryPrograms()))
+    )
+  }
+})
+
+describe("what closes a session", () => {
+  it.effect("time, to the instant", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const answer = device.authenticate(step.options as never)
+      yield* TestClock.adjust("300 seconds")
+      assert.strictEqual(yield* tagOf(browser.approve(answer)), "ApprovalSessionClosed")
+      assert.strictEqual(yield* tagOf(declineMandate(browser.bearer())), "ApprovalSessionClosed")
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a newer session", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      yield* openSession(caller, mandate)
+      assert.strictEqual(
+        yield* tagOf(browser.approve(device.authenticate(step.options as never))),
+        "ApprovalSessionClosed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a decline, which rejects the mandate", () =>
+    Effect.gen(function* () {
+      const { browser, mandate, session } = yield* enrolled
+      yield* browser.ceremony()
+      yield* declineMandate(browser.bearer())
+      const shown = yield* caller.read(mandate)
+      assert.deepStrictEqual([shown.state, shown.version], ["REJECTED", 2])
+      const [, text] = yield* storedJournal(organization, mandate)
+      assert.deepStrictEqual(JSON.parse(text ?? "").data, { approval_session_id: session.id })
+      assert.strictEqual(yield* tagOf(browser.ceremony()), "ApprovalSessionClosed")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("an unknown token is answered the same", () =>
+    Effect.gen(function* () {
+      yield* newPendingMandate(caller)
+      const token = Redacted.make("A".repeat(43))
+      assert.strictEqual(yield* tagOf(openApprovalPage({ token, locale: "en" })), "ApprovalSessionClosed")
+      assert.strictEqual(
+        yield* tagOf(beginCeremony({ token, cookie: undefined, locale: "en" })),
+        "ApprovalSessionClosed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a passkey retired in the middle approves nothing", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const { data } = yield* listPasskeys({ ...subject, limit: 9 })
+      yield* retirePasskey({ ...subject, passkeyId: data[0]?.id ?? "" })
+      assert.strictEqual(
+        yield* tagOf(browser.approve(device.authenticate(step.options as never))),
+        "PasskeyVerificationFailed"
+      )
+      assert.strictEqual(yield* tagOf(browser.ceremony()), "EnrolmentNotAllowed")
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})
+
+it.effect("passkeys belong to one organization's subject", () =>
+  Effect.gen(function* () {
+    const { device } = yield* enrolled
+    const other = callerOf({ id: "org_01jdyyyyyyyyyyyyyyyyyyyyyy" })
+    const browser = browserOf(yield* openSession(other, yield* pendingMandate(other)))
+    const step = yield* browser.ceremony()
+    assert.strictEqual(step.step, "register")
+    const theirs = newDevice()
+    yield* browser.register(theirs.register(step.options as never))
+    const approve = yield* browser.ceremony()
+    const foreign = device.authenticate({
+      challenge: String(approve.options.challenge),
+      rpId: "approve.svc.test"
+    })
+    assert.strictEqual(yield* tagOf(browser.approve(foreign)), "PasskeyVerificationFailed")
+  }).pipe(Effect.provide(memoryPrograms()))
+)

@@ -1,0 +1,78 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import {
+  type ClientOperation,
+  checkLinearizability,
+  interleavedStore,
+  isLinearizable,
+  observeHistory
+} from "@svc/testkit/Linearizability"
+import { Effect, Layer } from "effect"
+import { memoryPrograms } from "./MemoryPrograms.ts"
+import { LONG, runSettings } from "./RunSettings.ts"
+
+const { replay, ...settings } = runSettings(60)
+
+describe("histories of three clients on one mandate", () => {
+  it(
+    `are linearizable (${replay})`,
+    () =>
+      checkLinearizability({
+        ports: (pauses) =>
+          Layer.merge(
+            memoryPrograms(settings.seed),
+            interleavedStore(Layer.fresh(MemoryStore.layer), pauses)
+          ),
+        ...settings
+      }),
+    LONG
+  )
+})
+
+describe("the checker", () => {
+  const commit: ClientOperation = { kind: "commit", number: 1, variant: 0, key: "a" }
+  const cancel: ClientOperation = { kind: "cancel", number: 1, key: "a" }
+  const look: ClientOperation = { kind: "look", number: 1 }
+
+  it.effect("accepts what happened one after the other, and refuses it told otherwise", () =>
+    Effect.gen(function* () {
+      const { history, initial } = yield* observeHistory([[look, commit, look, cancel]])
+      assert.isTrue(isLinearizable(initial, history))
+      const [before, committed, after, refused] = history
+      if (!before || !committed || !after || !refused) throw new Error("the history is too short")
+      assert.strictEqual(refused.output, "TerminalStateConflict COMMITTED")
+      const swapped = [
+        { ...before, output: after.output },
+        committed,
+        { ...after, output: before.output },
+        refused
+      ]
+      assert.isFalse(isLinearizable(initial, swapped))
+      assert.isFalse(
+        isLinearizable(initial, [{ ...before, output: after.output }, committed, after, refused])
+      )
+      assert.isFalse(
+        isLinearizable(initial, [before, committed, { ...after, output: before.output }, refused])
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("lets what overlapped have happened in either order", () =>
+    Effect.gen(function* () {
+      const { history, initial } = yield* observeHistory([[look, commit, look]])
+      const [before, committed, after] = history
+      if (!before || !committed || !after) throw new Error("the history is too short")
+      assert.isTrue(isLinearizable(initial, [committed, { ...after, invoked: committed.invoked }]))
+      const early = before.output
+      const overlapping = {
+        operation: look,
+        invoked: committed.invoked,
+        answered: committed.answered,
+        output: early
+      }
+      assert.isTrue(isLinearizable(initial, [committed, overlapping, after]))
+      const later = { ...overlapping, invoked: after.answered + 1, answered: after.answered + 2 }
+      assert.isFalse(isLinearizable(initial, [committed, after, later]))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})
