@@ -13,6 +13,7 @@ const { status } = spawnSync(
     "//#lint",
     "//#typecheck",
     "//#unit",
+    "--continue=always",
     "--log-order=stream",
     "--output-logs=full",
     "--ui=stream",
