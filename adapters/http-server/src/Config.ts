@@ -1,4 +1,5 @@
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
 import { badSetting, type StartFault } from "./StartFault.ts"
@@ -32,8 +33,6 @@ const parseOrigin = (text: string): string | undefined => {
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined
   return url.href === `${url.origin}/` ? url.origin : undefined
 }
-
-const MASTER_KEY_BYTES = 32
 
 const parseMasterKey = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
   const bytes = decodeBase64Url(text)
@@ -139,7 +138,7 @@ const RATE_LIMIT = {
 const LOG_LEVEL = {
   name: "SVC_LOG_LEVEL",
   meaning: "The least that is logged.",
-  form: Object.keys(LOG_LEVELS).join(", "),
+  form: `one of ${Object.keys(LOG_LEVELS).join(", ")}`,
   byDefault: "info",
   parse: parseLogLevel
 } as const satisfies Setting<unknown>

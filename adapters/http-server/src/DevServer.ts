@@ -4,7 +4,8 @@ import type { Organization } from "@svc/domain/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import { formatInstant } from "@svc/protocol/Timestamp"
+import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
@@ -13,8 +14,6 @@ import { listenersLayer, portsLayer } from "./Service.ts"
 
 /** The development server is for this machine only. */
 const HOST = "127.0.0.1"
-const MASTER_KEY_BYTES = 32
-const NANOS_PER_MILLISECOND = 1_000_000n
 
 /** Everything that `svc serve` must be told. The memory store outlives no master key, so each start has a new one. */
 const serverConfigOf = (config: DevConfig): ServerConfig => ({

@@ -26,7 +26,10 @@ interface ListenError {
 /** A port that is in use is 75; any other reason not to listen on it lies in the settings. */
 const listenFault = ({ code, port }: ListenError): StartFault =>
   code === "EADDRINUSE"
-    ? new StartFault({ line: `port ${port} is in use by another process`, exitCode: EXIT_TEMPORARY })
+    ? new StartFault({
+        line: `port ${port} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT`,
+        exitCode: EXIT_TEMPORARY
+      })
     : badSetting(`cannot listen on port ${port}: ${code}`)
 
 const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {

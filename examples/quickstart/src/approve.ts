@@ -2,7 +2,7 @@
  * Approves, or with `--decline` declines, the mandate of an approval URL with a software passkey, in place of a person
  * with a browser: `approve.ts <approval_url> [--decline]`. The passkey is new each time, so the subject must have none.
  */
-import { approve, decline } from "./Approval.ts"
+import { approve, decline } from "./EndUser.ts"
 
 const [approvalUrl, choice] = process.argv.slice(2)
 if (approvalUrl === undefined) {

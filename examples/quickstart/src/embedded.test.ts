@@ -1,17 +1,21 @@
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { ports, proposeTooEarly } from "./embedded.ts"
+import { lifecycle, ports } from "./embedded.ts"
 
-it.effect("the embedded core refuses an action that nobody approved", () =>
+it.effect("the embedded core goes through the whole lifecycle", () =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Date.UTC(2027, 0, 1))
-    const authorization = yield* proposeTooEarly
-    assert.strictEqual(authorization.decision, "DENY")
-    assert.isFalse(authorization.can_execute)
-    assert.deepStrictEqual(
-      authorization.reasons.map((reason) => reason.code),
-      ["MANDATE_NOT_APPROVED"]
-    )
+    assert.deepStrictEqual(yield* lifecycle, {
+      decision: "ALLOW",
+      outcome: "COMMITTED",
+      proven: [
+        "mandate.created",
+        "mandate.approved",
+        "authorization.reserved",
+        "authorization.committed",
+        "mandate.consumed"
+      ]
+    })
   }).pipe(Effect.provide(ports))
 )

@@ -1,61 +1,144 @@
-/** The core without a server: a mandate is created and an action proposed, on the memory store. */
-
+/**
+ * The core without a server: a mandate is created, approved with a passkey, used once and proven, on the memory store. In
+ * your service, the store, the signer and the rest are layers of your choice, and a person approves in a browser.
+ */
 import type { Organization } from "@svc/domain/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
-import { proposeAuthorization } from "@svc/domain/programs/Authorizations"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { Signer } from "@svc/domain/ports/Signer"
+import {
+  admitBearer,
+  approveMandate,
+  beginCeremony,
+  registerPasskey
+} from "@svc/domain/programs/ApprovalCeremony"
+import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
+import { commitAuthorization, proposeAuthorization } from "@svc/domain/programs/Authorizations"
+import { readEvidence } from "@svc/domain/programs/Evidence"
 import { createMandate } from "@svc/domain/programs/Mandates"
+import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
+import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/Commitment"
+import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
+import type { JsonValue } from "@svc/protocol/Json"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Redacted } from "effect"
 
-/** What the programs below ask for. Another store is another layer here. */
+const APPROVAL_ORIGIN = "http://localhost:8081"
+
+/** What the programs ask for. */
 export const ports = Layer.mergeAll(
   MemoryStore.layer,
+  SignerNodeCrypto.layerEphemeral,
+  SecretSealerNodeCrypto.layer({ current: Redacted.make(crypto.getRandomValues(new Uint8Array(32))) }),
   RandomnessNodeCrypto.layer,
   TimeZonesIntl.layer,
+  IdentityVerifierJose.layer,
+  PasskeyVerifierWebAuthn.layer,
   Layer.succeed(Deployment, {
     environment: "test",
     baseUrl: "http://localhost:8080",
-    approvalBaseUrl: "http://localhost:8081",
-    approvalOrigin: "http://localhost:8081",
+    approvalBaseUrl: APPROVAL_ORIGIN,
+    approvalOrigin: APPROVAL_ORIGIN,
     rpId: "localhost",
     localhostReturnOrigins: true
   })
 )
 
+const issuer = makeIdentityIssuer({ issuer: "https://shop.example", audience: "svc" })
+
 const organization: Organization = {
   id: "org_01jdxxxxxxxxxxxxxxxxxxxxxx",
   environment: "test",
-  name: "Example",
-  returnOrigins: ["https://example.com"],
+  name: "Shop",
+  identity: {
+    issuer: issuer.issuer,
+    audience: issuer.audience,
+    algorithms: ["ES256"],
+    keys: { jwks: issuer.publicJwks }
+  },
+  returnOrigins: ["https://shop.example"],
   reportGraceSeconds: 0,
   passkeyEnrolment: "FIRST_USE"
 }
 
-/** Proposes an action under a mandate that nobody has approved yet: the decision is DENY. */
-export const proposeTooEarly = Effect.gen(function* () {
-  const mandate = yield* createMandate({
-    organization,
-    idempotencyKey: "mandate-1",
-    body: {
+/** One write of the caller's: each logical operation has an idempotency key of its own. */
+const write = (idempotencyKey: string, body: JsonValue) => ({ organization, idempotencyKey, body })
+
+/** What the end user's browser and passkey do with an approval URL. */
+const approveInBrowser = Effect.fnUntraced(function* (approvalUrl: string) {
+  const token = Redacted.make(approvalUrl.slice(approvalUrl.lastIndexOf("/") + 1))
+  yield* admitBearer({ token, cookieOf: () => undefined, ceremony: true })
+  const passkey = makeSoftwarePasskey({ origin: APPROVAL_ORIGIN })
+  const first = yield* beginCeremony({ token, cookie: undefined, locale: "en" })
+  const browser = { token, cookie: first.bind?.cookie }
+  const registration = passkey.register(first.options as never) as unknown as JsonValue
+  yield* registerPasskey({ ...browser, body: registration })
+  const second = yield* beginCeremony({ ...browser, locale: "en" })
+  const assertion = passkey.authenticate(second.options as never) as unknown as JsonValue
+  return yield* approveMandate({ ...browser, body: assertion })
+})
+
+/** The whole lifecycle. Returns the decision, the outcome and the types of the events that the evidence proves. */
+export const lifecycle = Effect.gen(function* () {
+  const organizations = yield* Organizations
+  yield* organizations.put(organization)
+  const now = yield* Clock.currentTimeMillis
+  const subject = "user_1"
+  const { resource: mandate } = yield* createMandate(
+    write("mandate-1", {
       kind: "SINGLE",
-      subject_reference: "user_1",
+      subject_reference: subject,
       policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
-      window: { ends_at: "2030-01-01T00:00:00Z" }
-    }
+      window: { ends_at: new Date(now + 86_400_000).toISOString() }
+    })
+  )
+  const identity_assertion = yield* Effect.promise(() =>
+    issuer.assertion({ subject, now: BigInt(now) * 1_000_000n })
+  )
+  const { resource: session } = yield* createApprovalSession({
+    ...write("session-1", {
+      identity_assertion,
+      return_url: "https://shop.example/approved",
+      return_state: "unpredictable-0001"
+    }),
+    mandateId: mandate.id
   })
-  const authorization = yield* proposeAuthorization({
-    organization,
-    idempotencyKey: "order-1",
-    mandateId: mandate.resource.id,
-    body: {
+  yield* approveInBrowser(session.approval_url ?? "")
+
+  const opening = crypto.getRandomValues(new Uint8Array(32))
+  const { resource: authorization } = yield* proposeAuthorization({
+    ...write("order-1", {
       external_reference: "order-1",
       proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
       execution_window_seconds: 900,
-      commitment: commitmentOf(new Uint8Array(32))
-    }
+      commitment: commitmentOf(opening)
+    }),
+    mandateId: mandate.id
   })
-  return authorization.resource
+  if (authorization.can_execute !== true) return yield* Effect.die("the action may not be executed")
+  // Here the caller executes on its own provider, and then says so.
+  const { resource: outcome } = yield* commitAuthorization({
+    ...write("order-1-commit", {
+      external_action_reference: "order-1",
+      provider_transaction_reference: "txn_7001",
+      reported_accepted_at: new Date(now).toISOString(),
+      commitment_opening: encodeBase64Url(opening)
+    }),
+    authorizationId: authorization.id
+  })
+  const evidence = yield* readEvidence({ organization: organization.id, mandateId: mandate.id })
+  const keySet = yield* (yield* Signer).keySet
+  const { payload } = yield* Effect.fromResult(verifyEvidence(evidence, keySet))
+  const { events } = payload as unknown as { readonly events: ReadonlyArray<{ readonly type: string }> }
+  return { decision: authorization.decision, outcome: outcome.state, proven: events.map(({ type }) => type) }
 })
+
+if (import.meta.main) console.log(await Effect.runPromise(Effect.provide(lifecycle, ports)))

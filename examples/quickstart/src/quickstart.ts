@@ -5,10 +5,9 @@
 
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/Commitment"
-import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
-import { Result } from "effect"
-import { approve, decline } from "./Approval.ts"
 import { type Answer, type Caller, expect, type Json, say, withCaller } from "./Caller.ts"
+import { approve, decline } from "./EndUser.ts"
+import { checkEvidence } from "./EvidenceCheck.ts"
 
 const step = (title: string) => say(`\n== ${title}`)
 
@@ -87,15 +86,6 @@ const cancel = async (caller: Caller, { authorization }: Proposal): Promise<void
   say(`authorization ${authorization.id} is ${expect(answer, 200).body.state}`)
 }
 
-const checkEvidence = async (caller: Caller, mandate: string): Promise<void> => {
-  const evidence = expect(await caller.get(`/v1/mandates/${mandate}/evidence`), 200).body
-  const keySet = expect(await caller.get("/.well-known/jwks.json"), 200).body
-  const verified = verifyEvidence(evidence, keySet)
-  if (Result.isFailure(verified)) throw new Error(`the evidence does not verify: ${verified.failure.reason}`)
-  const { events } = verified.success.payload as { readonly events: ReadonlyArray<Json> }
-  for (const event of events) say(`   ${event.seq} ${event.type} ${event.occurred_at} (${event.source})`)
-}
-
 const walk = async (caller: Caller): Promise<void> => {
   const subject = `user_${crypto.randomUUID()}`
   step("A mandate is created")
@@ -115,7 +105,10 @@ const walk = async (caller: Caller): Promise<void> => {
   await decline(await openSession(caller, other, `${subject}_2`))
   say(`the mandate is ${expect(await caller.get(`/v1/mandates/${other}`), 200).body.state}`)
   step("The evidence of the first mandate is fetched and verified")
-  await checkEvidence(caller, mandate)
+  checkEvidence(
+    expect(await caller.get(`/v1/mandates/${mandate}/evidence`), 200).body,
+    expect(await caller.get("/.well-known/jwks.json"), 200).body
+  )
   say("\nevidence verified")
 }
 

@@ -5,6 +5,7 @@ import { authenticateApiKey } from "@svc/domain/programs/ApiKeys"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
+import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
 import { Context, Effect, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { type Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -113,16 +114,17 @@ const queryReader = (schema: Schema.Top | undefined): ((url: string) => Result.R
     if (Object.keys(query).some((name) => !names.has(name))) {
       return malformedQuery("The query has a parameter that this route does not take.")
     }
-    if (query.limit !== undefined && !LIMIT.test(query.limit)) return outOfBounds("limit")
+    if (query.limit !== undefined && !LIMIT.test(query.limit)) {
+      return outOfBounds("limit", `must be a whole number of 1 to ${LIST_LIMIT_MAX}`)
+    }
     const decoded = decode({ ...query })
     if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)
     const [issue] = formatIssues(decoded.failure.issue).issues
-    return outOfBounds(String(issue?.path?.[0]))
+    return outOfBounds(String(issue?.path?.[0]), issue?.message)
   }
 }
 
-const outOfBounds = (name: string) =>
-  malformedQuery(`The parameter ${name} has a value that it must not have.`)
+const outOfBounds = (name: string, rule = "is not valid") => malformedQuery(`The parameter ${name}: ${rule}.`)
 
 const NO_BYTES = new Uint8Array(0)
 

@@ -1,5 +1,6 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
-import { type ApprovalSubject, admitBearer, validEmptyBody } from "@svc/domain/programs/ApprovalCeremony"
+import { type ApprovalSubject, admitBearer } from "@svc/domain/programs/ApprovalCeremony"
+import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
@@ -76,6 +77,6 @@ const actionBody = Effect.fnUntraced(function* (
   const bytes = yield* readBody(request)
   if (bytes.length === 0 && kind === "empty") return {}
   const body = yield* Effect.fromResult(parseBody(bytes))
-  if (kind === "empty") yield* refusing(validEmptyBody(body))
-  return body
+  const errors = kind === "empty" ? emptyBodyFaults(body) : []
+  return errors.length === 0 ? body : yield* new Refused({ code: "validation_failed", errors })
 })

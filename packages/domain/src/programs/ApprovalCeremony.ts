@@ -1,6 +1,5 @@
 import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
 import type { JsonObject, JsonValue } from "@svc/protocol/Json"
 import { formatNanos, type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted, Result } from "effect"
@@ -24,7 +23,7 @@ import {
   ApprovalSessionClosed,
   EnrolmentNotAllowed,
   PasskeyVerificationFailed,
-  ValidationFailed
+  type ValidationFailed
 } from "../Refusals.ts"
 import { redirectTo } from "../ReturnUrl.ts"
 import { displayLines } from "../StatementDisplay.ts"
@@ -490,12 +489,6 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
   })
   return yield* retried(request.token, attempt)
 })
-
-/** Checks the body of the requests that take `{}`: POST ceremony and POST decline. */
-export const validEmptyBody = (body: JsonValue): Effect.Effect<void, ValidationFailed> => {
-  const errors = emptyBodyFaults(body)
-  return errors.length === 0 ? Effect.void : Effect.fail(new ValidationFailed({ errors }))
-}
 
 /** Declines the mandate (part 6, POST /approve/{token}/decline). */
 export const declineMandate = Effect.fn("declineMandate")(function* (

@@ -14,7 +14,7 @@ import { Effect, Result } from "effect"
 import { authorizationResourceOf } from "../AuthorizationResource.ts"
 import type { Command, Refusal } from "../Decide.ts"
 import { makeIdentifier } from "../Identifiers.ts"
-import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
+import { MandateStore, type StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import {
   type CommitmentReused,
@@ -24,6 +24,7 @@ import {
 } from "../Refusals.ts"
 import { numberCursor, pageOf } from "./Cursor.ts"
 import { readNamed } from "./Mandates.ts"
+import { settledList } from "./SettledList.ts"
 import { type CurrentStream, readStream } from "./StreamProgram.ts"
 import { namedStream, type StreamWritten, type WriteRequest, type Written, writeStream } from "./Write.ts"
 
@@ -116,9 +117,6 @@ export const readAuthorization = Effect.fn("readAuthorization")(function* (query
   return yield* shown(current, query.authorizationId)
 })
 
-/** Times a list is read again because something came due in between, before it answers 503. */
-const MAX_LIST_READS = 10
-
 /** Authorizations of a mandate, newest first (part 4, GET /v1/mandates/{mandate_id}/authorizations). */
 export const listAuthorizations = Effect.fn("listAuthorizations")(function* (query: {
   readonly organization: string
@@ -135,27 +133,28 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
   const { organization, mandateId, state, limit } = query
   const scope = { list: "authorizations", mandate_id: mandateId, state: state ?? "" }
   const afterOrder = yield* numberCursor(scope, query.cursor)
-  for (let reads = 0; reads < MAX_LIST_READS; reads++) {
-    yield* readNamed({ organization, mandateId })
-    const list = yield* store.listAuthorizations({
-      organization,
-      mandate: mandateId,
-      ...(state === undefined ? {} : { state }),
-      ...(afterOrder === undefined ? {} : { afterOrder }),
-      limit
-    })
-    if (list === undefined) return yield* new NotFound()
-    if (!list.due) {
-      return pageOf(
-        scope,
-        list.authorizations,
-        limit,
-        (authorization) => authorization.order,
-        (authorization) => authorizationResourceOf(authorization, list.mandate, list.now)
-      )
-    }
-  }
-  return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+  if (namedStream({ mandate: mandateId }) === undefined) return yield* new NotFound()
+  const list = yield* settledList({
+    read: Effect.gen(function* () {
+      const read = yield* store.listAuthorizations({
+        organization,
+        mandate: mandateId,
+        ...(state === undefined ? {} : { state }),
+        ...(afterOrder === undefined ? {} : { afterOrder }),
+        limit
+      })
+      return read ?? (yield* new NotFound())
+    }),
+    isDue: (read) => read.due,
+    settle: () => Effect.asVoid(readNamed({ organization, mandateId }))
+  })
+  return pageOf(
+    scope,
+    list.authorizations,
+    limit,
+    (authorization) => authorization.order,
+    (authorization) => authorizationResourceOf(authorization, list.mandate, list.now)
+  )
 })
 
 const writeAuthorization = Effect.fnUntraced(function* <Body>(

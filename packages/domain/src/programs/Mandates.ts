@@ -32,6 +32,7 @@ import {
 } from "../Refusals.ts"
 import type { TimeZoneTable } from "../TimeZoneTable.ts"
 import { numberCursor, pageOf, textCursor } from "./Cursor.ts"
+import { settledList } from "./SettledList.ts"
 import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "./StreamProgram.ts"
 import {
   keyedOperation,
@@ -168,9 +169,6 @@ const settleListed = Effect.fnUntraced(function* (
   if (due.length > DUE_STREAMS_PER_LIST) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
 })
 
-/** Times a list is read again because something came due in between, before it answers 503. */
-const MAX_LIST_READS = 10
-
 /** Lists mandates, newest first (part 4, GET /v1/mandates). */
 export const listMandates = Effect.fn("listMandates")(function* (query: {
   readonly organization: string
@@ -183,26 +181,24 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
   const { organization, state, subjectReference } = query
   const scope = { list: "mandates", state: state ?? "", subject_reference: subjectReference ?? "" }
   const after = yield* textCursor(scope, query.cursor)
-  for (let reads = 0; reads < MAX_LIST_READS; reads++) {
-    const list = yield* store.listMandates({
+  const list = yield* settledList({
+    read: store.listMandates({
       organization,
       ...(state === undefined ? {} : { state }),
       ...(subjectReference === undefined ? {} : { subjectReference }),
       ...(after === undefined ? {} : { after }),
       limit: query.limit
-    })
-    if (list.due.length === 0) {
-      return pageOf(
-        scope,
-        list.mandates,
-        query.limit,
-        (mandate) => mandate.terms.mandate_id,
-        (mandate) => mandateResourceOf(mandate, list.now)
-      )
-    }
-    yield* settleListed(organization, list.due)
-  }
-  return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+    }),
+    isDue: (read) => read.due.length > 0,
+    settle: (read) => settleListed(organization, read.due)
+  })
+  return pageOf(
+    scope,
+    list.mandates,
+    query.limit,
+    (mandate) => mandate.terms.mandate_id,
+    (mandate) => mandateResourceOf(mandate, list.now)
+  )
 })
 
 /** Revokes a mandate (part 4, PUT /v1/mandates/{mandate_id}/revocation). */

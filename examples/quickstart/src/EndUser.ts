@@ -1,12 +1,23 @@
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { expect, makeBrowser, say } from "./Caller.ts"
 
-/** What the end user does on the approval page; the passkey is software here. */
-export const approve = async (approvalUrl: string): Promise<void> => {
+const open = async (approvalUrl: string) => {
+  if (!URL.canParse(approvalUrl)) throw new Error("That is not an approval_url; an approval session has one.")
   const browser = makeBrowser(approvalUrl)
+  const page = await browser.visit()
+  if (page.status === 410) throw new Error("The approval link is closed: open another approval session.")
+  expect(page, 200)
+  return browser
+}
+
+/** What the end user does on the approval page; the passkey is software here, and new each time. */
+export const approve = async (approvalUrl: string): Promise<void> => {
+  const browser = await open(approvalUrl)
   const passkey = makeSoftwarePasskey({ origin: new URL(approvalUrl).origin })
-  expect(await browser.visit(), 200)
   const first = expect(await browser.post("ceremony", {}), 200).body
+  if (first.step !== "register") {
+    throw new Error("This subject has a passkey already, and only that can approve: use another subject.")
+  }
   expect(await browser.post("passkey", passkey.register(first.options)), 201)
   say("the user created a passkey")
   const second = expect(await browser.post("ceremony", {}), 200).body
@@ -18,7 +29,8 @@ export const approve = async (approvalUrl: string): Promise<void> => {
 
 /** What an end user does who does not want this. */
 export const decline = async (approvalUrl: string): Promise<void> => {
-  const browser = makeBrowser(approvalUrl)
+  const browser = await open(approvalUrl)
   expect(await browser.post("ceremony", {}), 200)
   expect(await browser.post("decline", {}), 200)
+  say("the user declined")
 }
