@@ -119,7 +119,10 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     const { code, errors } = await run(env).exited
     holder.close()
     assert.strictEqual(code, 75)
-    assert.strictEqual(errors, `svc dev: port ${env.SVC_PORT} is in use by another process\n`)
+    assert.strictEqual(
+      errors,
+      `svc dev: port ${env.SVC_PORT} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT\n`
+    )
   })
 
   it("ends with 78 and one line on a bad setting or file", { timeout: GIVE_UP_MS }, async () => {
