@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Cause, Clock, Effect, Exit, Option, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 import type { RouteTable } from "./RouteTable.ts"
+import { makeUnreadAnswers, type UnreadAnswers } from "./UnreadAnswers.ts"
 
 /** What one listener's edge needs to know. */
 export interface EdgeOptions {
@@ -23,10 +25,10 @@ type Response = HttpServerResponse.HttpServerResponse
  * names its sender twice (400), turns every failure and defect into a problem, sets the headers of
  * every response, and writes one log line (part 2). The log holds the route's template, never a path.
  */
-export const httpEdge = (options: EdgeOptions) =>
+export const httpEdge = (options: EdgeOptions, unread: UnreadAnswers = makeUnreadAnswers()) =>
   HttpRouter.middleware<{ handles: Refused }>()(
     (app) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, app)) as Effect.Effect<
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, unread, app)) as Effect.Effect<
         Response,
         // Nothing is left unhandled, which the router's types have no word for.
         Types.unhandled,
@@ -36,7 +38,7 @@ export const httpEdge = (options: EdgeOptions) =>
   )
 
 const serve =
-  <E>(options: EdgeOptions, app: Effect.Effect<Response, E>) =>
+  <E>(options: EdgeOptions, unread: UnreadAnswers, app: Effect.Effect<Response, E>) =>
   (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
     const request = withLiteralPath(received)
     const match = options.routes.find(request.method, request.url)
@@ -51,7 +53,9 @@ const serve =
           })
         : Effect.succeed(respondWithProblem(refused, facts))
     return answered.pipe(
-      Effect.map((response) => withHeaders(response, options.headers, facts)),
+      Effect.map((response) =>
+        withHeaders(bounded(response, request, unread, facts), options.headers, facts)
+      ),
       (response) => logged(response, request.method, facts),
       Effect.provideService(CurrentRequest, facts),
       Effect.provideService(HttpServerRequest.HttpServerRequest, request)
@@ -72,7 +76,8 @@ const admissionFault = (
   match: ReturnType<RouteTable["find"]>,
   request: HttpServerRequest.HttpServerRequest
 ): Refused | undefined => {
-  if (match._tag === "Nowhere") return new Refused({ code: "not_found" })
+  if (match._tag === "Nowhere")
+    return new Refused({ code: hasBadEscape(request.url) ? "malformed_request" : "not_found" })
   if (match._tag === "OtherMethods") {
     return new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
   }
@@ -91,6 +96,16 @@ const framingFault = ({ headers }: HttpServerRequest.HttpServerRequest): Refused
         detail: "The end of the body cannot be told.",
         headers: { connection: "close" }
       })
+}
+
+/** Whether a percent escape of the path is none, or stands for bytes that are no UTF-8. */
+const hasBadEscape = (url: string): boolean => {
+  try {
+    decodeURIComponent(url.split("?")[0]!)
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** Headers of which a second line could make one party read another value than the next. */
@@ -126,6 +141,28 @@ const answerCause = <E>(cause: Cause.Cause<E>, facts: RequestFacts): Effect.Effe
 const refusalIn = <E>(cause: Cause.Cause<E>): Refused | undefined => {
   const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
   return failure instanceof Refused ? failure : undefined
+}
+
+const TOO_MUCH_UNREAD = {
+  key: new Refused({
+    code: "rate_limited",
+    detail: "Answers that were asked for with this API key are still unread: read them first.",
+    headers: { "retry-after": "1" }
+  }),
+  all: new Refused({ code: "store_unavailable", headers: { "retry-after": "1" } })
+}
+
+/** Holds back a large answer to a reader who leaves too many unread. What a write answers is small, and always sent. */
+const bounded = (
+  response: Response,
+  request: HttpServerRequest.HttpServerRequest,
+  unread: UnreadAnswers,
+  facts: RequestFacts
+): Response => {
+  if (request.method !== "GET" || response.body._tag !== "Uint8Array") return response
+  const sink = NodeHttpServerRequest.toServerResponse(request)
+  const verdict = unread.add(sink, facts.apiKeyId ?? "", response.body.contentLength)
+  return verdict === "counted" ? response : respondWithProblem(TOO_MUCH_UNREAD[verdict], facts)
 }
 
 const withHeaders = (

@@ -16,6 +16,9 @@ const json = (body: unknown) =>
 
 const conflict = new Refused({ code: "state_conflict", currentState: "ACTIVE", resourceId: "mnd_1" })
 
+/** More than the buffers of a connection hold. */
+const LARGE_ANSWER_BYTES = 32 * 1024 * 1024
+
 interface Gate {
   readonly opened: Deferred.Deferred<void>
   readonly entered: Deferred.Deferred<void>
@@ -42,6 +45,7 @@ const routes = (gate: Gate) =>
       Effect.map(readStrictJson(request), json)
     ),
     HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
+    HttpRouter.route("GET", "/large", Effect.succeed(json("x".repeat(LARGE_ANSWER_BYTES)))),
     HttpRouter.route("GET", "/boom", Effect.die(new Error("internals"))),
     HttpRouter.route("PUT", "/write", waitingWrite(gate), { uninterruptible: true })
   ])
@@ -50,6 +54,7 @@ const table = makeRouteTable([
   { method: "GET", path: "/v1/things/:thing_id" },
   { method: "POST", path: "/v1/things" },
   { method: "GET", path: "/refused" },
+  { method: "GET", path: "/large" },
   { method: "GET", path: "/boom" },
   { method: "PUT", path: "/write" }
 ])
@@ -58,7 +63,11 @@ const table = makeRouteTable([
 type LogEntry = Readonly<Record<string, unknown>>
 
 const start = Effect.fnUntraced(function* (
-  options: { readonly requestTimeoutMs?: number; readonly stopTimeoutMs?: number } = {}
+  options: {
+    readonly requestTimeoutMs?: number
+    readonly stallTimeoutMs?: number
+    readonly stopTimeoutMs?: number
+  } = {}
 ) {
   const gate: Gate = {
     opened: yield* Deferred.make<void>(),
@@ -129,9 +138,6 @@ describe("the edge of a listener", () => {
     "/v1/things/a/",
     "//v1/things/a",
     "/v1//things/a",
-    "/v1/things/%ZZ",
-    "/v1/things/%80",
-    "/v1/things/%",
     "/refused;x",
     "/refused#x",
     "*",
@@ -143,6 +149,16 @@ describe("the edge of a listener", () => {
         const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
         const problem = assertProblem(answer, 404, "not_found")
         assert.notProperty(problem, "instance")
+      })
+    )
+  }
+
+  for (const path of ["/v1/things/%ZZ", "/v1/things/%80", "/v1/things/%", "/nowhere/%C3%28"]) {
+    it.live(`refuses the bad escape of ${path}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
+        assert.notProperty(assertProblem(answer, 400, "malformed_request"), "instance")
       })
     )
   }
@@ -443,7 +459,67 @@ describe("a write", () => {
   )
 })
 
+describe("a reader who stops reading", () => {
+  it.live("is cut off in the middle of the answer", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start({ stallTimeoutMs: 300 })
+      const socket = yield* Effect.promise(() => openConnection(port))
+      socket.pause()
+      socket.write("GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+      // What had been sent before the cut is all that is ever read.
+      yield* Effect.sleep("1 second")
+      const received = yield* Effect.promise(
+        () =>
+          new Promise<number>((resolve) => {
+            let bytes = 0
+            socket.on("data", (chunk) => {
+              bytes += chunk.length
+            })
+            socket.on("error", () => {})
+            socket.once("close", () => resolve(bytes))
+            socket.resume()
+          })
+      )
+      assert.isBelow(received, LARGE_ANSWER_BYTES)
+    })
+  )
+
+  it.live("gets the whole answer when it only reads late", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, "GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      )
+      assert.isAbove(received.length, LARGE_ANSWER_BYTES)
+    })
+  )
+})
+
 describe("a stop", () => {
+  it.live("answers what was sent before it and not read yet", () =>
+    Effect.gen(function* () {
+      const { port, stop } = yield* start()
+      const sockets = yield* Effect.promise(() =>
+        Promise.all(Array.from({ length: 16 }, () => openConnection(port)))
+      )
+      const answers = sockets.map(
+        (socket) =>
+          new Promise<string>((resolve) => {
+            let all = ""
+            socket.on("data", (chunk) => {
+              all += chunk
+            })
+            socket.once("close", () => resolve(all))
+            socket.write("GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n")
+          })
+      )
+      const stopping = yield* Effect.forkChild(stop)
+      const received = yield* Effect.promise(() => Promise.all(answers))
+      for (const answer of received) assert.strictEqual(parseAnswer(answer).status, 200)
+      yield* Fiber.join(stopping)
+    })
+  )
+
   it.live("cuts idle and silent connections, and lets what is in flight finish", () =>
     Effect.gen(function* () {
       const { gate, port, stop } = yield* start()

@@ -14,6 +14,10 @@ const TIMEOUT_CHECK_INTERVAL_MS = 500
 const KEEP_ALIVE_MS = 60_000
 /** Longest time for what is in flight to finish after a stop, in milliseconds (part 9). */
 export const STOP_TIMEOUT_MS = 10_000
+/** How long a connection may stand still while an answer is owed or half read, in milliseconds. */
+export const STALL_TIMEOUT_MS = 40_000
+/** How long a stopping server still takes what was sent before it stopped, in milliseconds. */
+const LAST_REQUESTS_MS = 200
 /** How long a refused sender may go on sending before the connection is cut, in milliseconds. */
 const LINGER_MS = 500
 
@@ -26,6 +30,8 @@ export interface RawServerOptions {
   readonly onRefused?: (refusal: { readonly requestId: string; readonly code: ProblemCode }) => void
   /** In milliseconds, for tests. Default `REQUEST_TIMEOUT_MS`. */
   readonly requestTimeoutMs?: number
+  /** In milliseconds, for tests. Default `STALL_TIMEOUT_MS`. */
+  readonly stallTimeoutMs?: number
   /** In milliseconds, for tests. Default `STOP_TIMEOUT_MS`. */
   readonly stopTimeoutMs?: number
 }
@@ -34,8 +40,8 @@ export interface RawServerOptions {
  * A Node server whose own refusals are problems with request ids too (part 2): headers too large 431, a
  * request that does not arrive in time 408, an unknown expectation 417, CONNECT 405, anything that does not parse 400.
  *
- * Closing it is graceful: it stops accepting, cuts idle and silent connections at once, ends the others
- * with their answer, and cuts what is left after 10 s.
+ * Closing it is graceful: it stops accepting, answers what had been sent, ends each connection with its last answer, cuts
+ * idle and silent ones after a moment, and what is left after 10 s.
  */
 export const makeRawServer = (options: RawServerOptions): Server => {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
@@ -48,6 +54,8 @@ export const makeRawServer = (options: RawServerOptions): Server => {
     maxHeaderSize: MAX_HEADER_BYTES,
     shouldUpgradeCallback: () => false
   })
+  // A reader who takes nothing any more is cut off, however much is left; one who reads slowly is not.
+  server.setTimeout(options.stallTimeoutMs ?? STALL_TIMEOUT_MS)
   // The size bounds the headers; a count would drop the ones after it in silence.
   server.maxHeadersCount = 0
   // Node drops what comes behind a request for an upgrade, so nothing may come on that connection.
@@ -186,14 +194,17 @@ const stopGracefully = (server: Server, connections: Connections, timeoutMs: num
   })
   server.close = (done) => {
     stopping = true
-    for (const [socket, owed] of connections) {
-      if (owed.size === 0) socket.destroy()
-      for (const response of owed) endWith(socket, response)
-    }
-    const timer = setTimeout(() => server.closeAllConnections(), timeoutMs)
-    return close((error) => {
-      clearTimeout(timer)
-      done?.(error)
-    })
+    for (const [socket, owed] of connections) for (const response of owed) endWith(socket, response)
+    let cut: NodeJS.Timeout | undefined
+    // What was sent before the stop may not have been read yet, or its connection not accepted: it is answered too.
+    setTimeout(() => {
+      for (const [socket, owed] of connections) if (owed.size === 0) socket.destroy()
+      cut = setTimeout(() => server.closeAllConnections(), timeoutMs)
+      close((error) => {
+        clearTimeout(cut)
+        done?.(error)
+      })
+    }, LAST_REQUESTS_MS)
+    return server
   }
 }

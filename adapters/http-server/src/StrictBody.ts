@@ -1,4 +1,5 @@
 import type { JsonValue } from "@svc/protocol/Json"
+import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
 import { illFormedStrings, parseStrictJson } from "@svc/protocol/StrictJson"
 import { ByteSize, Effect, Result } from "effect"
 import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
@@ -72,7 +73,7 @@ export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> 
   if (Result.isFailure(parsed)) {
     return Result.fail(new Refused({ code: "malformed_json", detail: parsed.failure.detail }))
   }
-  const pointers = illFormedStrings(parsed.success)
+  const pointers = illFormedStrings(parsed.success, MAX_PROBLEM_ERRORS)
   if (pointers.length === 0) return Result.succeed(parsed.success)
   const errors = pointers.map((pointer) => ({
     pointer,

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import type { ApiKeyScope, Organization } from "@svc/domain/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
-import { apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
+import { apiKeyHash, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
@@ -129,6 +129,15 @@ export const startApi = Effect.fnUntraced(function* (
     key: yield* within(makeKey(organization)),
     otherKey: yield* within(makeKey(other)),
     makeKey: (keyOptions: KeyOptions) => within(makeKey(organization, keyOptions)),
+    revoke: (key: string) =>
+      within(
+        Effect.gen(function* () {
+          const organizations = yield* Organizations
+          const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key)))
+          if (found === undefined) return yield* Effect.die(new Error("no such key"))
+          yield* organizations.putApiKey({ ...found.apiKey, revokedAt: "2026-01-02T00:00:00Z" })
+        })
+      ),
     send: (request: Request): Effect.Effect<RawAnswer> => {
       const body = textOf(request.body)
       return Effect.promise(() => ask(port, linesOf(request, body), body ?? ""))

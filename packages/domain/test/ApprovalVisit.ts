@@ -16,6 +16,13 @@ export const issuer = makeIdentityIssuer({ issuer: "https://id.example", audienc
 export const newDevice = () => makeSoftwarePasskey({ origin: "https://approve.svc.test" })
 export type Device = ReturnType<typeof newDevice>
 
+/** A device whose credentials follow from a seed: two of one seed make the same. */
+export const deviceWithCredential = (seed: number): Device => {
+  let drawn = seed
+  const random = (count: number) => new Uint8Array(count).map(() => (drawn++ * 7 + 13) % 251)
+  return makeSoftwarePasskey({ origin: "https://approve.svc.test", random })
+}
+
 export const callerOf = (parts: Partial<Organization> = {}) =>
   makeCaller(
     harnessOrganization({

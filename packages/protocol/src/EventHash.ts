@@ -27,5 +27,5 @@ export const sealEventText = (
  */
 export const verifyEventHash = (event: JsonObject): boolean => {
   const { hash, ...rest } = event
-  return typeof hash === "string" && illFormedStrings(rest).length === 0 && eventHash(rest) === hash
+  return typeof hash === "string" && illFormedStrings(rest, 1).length === 0 && eventHash(rest) === hash
 }

@@ -74,16 +74,15 @@ const signingInput = (protectedHeader: string, payload: string): Uint8Array =>
   encoder.encode(`${protectedHeader}.${payload}`)
 
 /**
- * What a signer signs and the envelope carries: both parts as base64url, and the bytes of
- * `protected + "." + payload`. `payload` is JSON text.
+ * What a signer signs and the envelope carries: the protected header as base64url, and the bytes of
+ * `protected + "." + payload`. `payload` is base64url of the JSON text.
  */
 export const evidenceSigningInput = (input: {
   readonly kid: string
   readonly payload: string
-}): { readonly protected: string; readonly payload: string; readonly bytes: Uint8Array } => {
+}): { readonly protected: string; readonly bytes: Uint8Array } => {
   const protectedHeader = encodeBase64Url(encoder.encode(JSON.stringify({ alg: "ES256", kid: input.kid })))
-  const payload = encodeBase64Url(encoder.encode(input.payload))
-  return { protected: protectedHeader, payload, bytes: signingInput(protectedHeader, payload) }
+  return { protected: protectedHeader, bytes: signingInput(protectedHeader, input.payload) }
 }
 
 /**

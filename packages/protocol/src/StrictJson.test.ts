@@ -222,7 +222,7 @@ describe("parseStrictJson", () => {
 })
 
 describe("illFormedStrings", () => {
-  const pointers = (text: string) => illFormedStrings(Result.getOrThrow(parse(text)))
+  const pointers = (text: string) => illFormedStrings(Result.getOrThrow(parse(text)), 100)
 
   it.each([
     ['"ok \ud83d\ude00"', []],
@@ -263,5 +263,17 @@ describe("illFormedStrings", () => {
       "1e-400",
       "12.50e2"
     ])("keeps %s", (literal) => assert.isTrue(Result.isSuccess(parse(literal))))
+  })
+
+  describe("illFormedStrings on what is made to be costly", () => {
+    it("repeats no long name and stops at the limit", () => {
+      const name = "~".repeat(28_000)
+      const value = { [name]: Array.from({ length: 4000 }, () => "\ud800"), short: "\ud800" }
+      assert.deepStrictEqual(illFormedStrings(value, 100), ["", "/short"])
+      const many = { list: Array.from({ length: 4000 }, () => "\ud800") }
+      const found = illFormedStrings(many, 100)
+      assert.strictEqual(found.length, 100)
+      assert.strictEqual(found[99], "/list/99")
+    })
   })
 })

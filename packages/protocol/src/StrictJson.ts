@@ -158,26 +158,46 @@ const isIllFormed = (text: string): boolean => !text.isWellFormed() || text.incl
 
 const escapePointer = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
 
+/** Longest name that a pointer repeats, in UTF-16 units: pointers must not cost more than the body that they are into. */
+const REPEATED_NAME_MAX_UNITS = 40
+
 /**
- * JSON pointers (RFC 6901), in document order, of the strings that hold a lone surrogate or U+0000
- * (part 1). A member whose own name is ill-formed has no pointer that could be written: it is reported
- * once as the object that contains it, and nothing below it is looked at.
+ * JSON pointers (RFC 6901), in document order and at most `limit`, of the strings that hold a lone surrogate or U+0000
+ * (part 1). A member whose own name is ill-formed has no pointer that could be written: it is reported once as the
+ * object that contains it, and nothing below it is looked at. Under a name of more than 40 UTF-16 units, what is found
+ * is reported as the object that has the name.
  *
  * The value must come from `parseStrictJson`, which bounds its depth.
  */
-export const illFormedStrings = (value: JsonValue): ReadonlyArray<string> => {
+export const illFormedStrings = (value: JsonValue, limit: number): ReadonlyArray<string> => {
   const pointers = new Set<string>()
-  collectIllFormed(value, "", pointers)
+  collectIllFormed(value, "", { pointers, limit, nameable: true })
   return [...pointers]
 }
 
-const collectIllFormed = (value: JsonValue, pointer: string, pointers: Set<string>): void => {
+interface Collection {
+  readonly pointers: Set<string>
+  readonly limit: number
+  /** Whether names below are still appended to the pointer. */
+  readonly nameable: boolean
+}
+
+const collectIllFormed = (value: JsonValue, pointer: string, into: Collection): void => {
+  if (into.pointers.size >= into.limit) return
   if (typeof value === "string") {
-    if (isIllFormed(value)) pointers.add(pointer)
+    if (isIllFormed(value)) into.pointers.add(pointer)
   } else if (typeof value === "object" && value !== null) {
-    for (const [name, member] of Object.entries(value)) {
-      if (isIllFormed(name)) pointers.add(pointer)
-      else collectIllFormed(member, `${pointer}/${escapePointer(name)}`, pointers)
+    for (const name of Object.keys(value)) {
+      if (into.pointers.size >= into.limit) return
+      const member = (value as Readonly<Record<string, JsonValue>>)[name] as JsonValue
+      const nameable = into.nameable && name.length <= REPEATED_NAME_MAX_UNITS
+      if (isIllFormed(name)) into.pointers.add(pointer)
+      else {
+        collectIllFormed(member, nameable ? `${pointer}/${escapePointer(name)}` : pointer, {
+          ...into,
+          nameable
+        })
+      }
     }
   }
 }

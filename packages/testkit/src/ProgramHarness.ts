@@ -31,7 +31,7 @@ import {
   readMandate,
   revokeMandate
 } from "@svc/domain/programs/Mandates"
-import { bringUpToDate, record, settle, untilRecorded } from "@svc/domain/programs/StreamProgram"
+import { bringUpToDate, record, settle, streamTurn, untilRecorded } from "@svc/domain/programs/StreamProgram"
 import type { WriteRequest } from "@svc/domain/programs/Write"
 import { NotFound } from "@svc/domain/Refusals"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
@@ -209,7 +209,7 @@ export const answerDirectly = Effect.fn("answerDirectly")(function* (
     }
     return yield* record(current, verdict.success)
   })
-  return yield* untilRecorded(JSON.stringify([organization, "direct answer", mandateId]), attempt)
+  return yield* untilRecorded(streamTurn({ organization, stream: { mandate: mandateId } }), attempt)
 })
 
 /** One organization's use of the programs. Every write takes a new key unless one is given. */

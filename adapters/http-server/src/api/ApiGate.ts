@@ -1,4 +1,4 @@
-import type { Organization } from "@svc/domain/Organization"
+import type { ApiKey, Organization } from "@svc/domain/Organization"
 import type { Deployment } from "@svc/domain/ports/Deployment"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import { authenticateApiKey } from "@svc/domain/programs/ApiKeys"
@@ -6,7 +6,7 @@ import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
 import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
-import { Context, Effect, Redacted, Result, Schema, SchemaIssue } from "effect"
+import { Clock, Context, Effect, Redacted, Result, Schema, SchemaIssue } from "effect"
 import { type Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { CurrentRequest } from "../CurrentRequest.ts"
@@ -45,13 +45,21 @@ export const apiGate = (
   return Effect.gen(function* () {
     const request = yield* HttpServerRequest.HttpServerRequest
     const { headers } = request
-    const organization = rule.scope === undefined ? undefined : yield* admitCaller(headers, rule.scope)
+    const caller = rule.scope === undefined ? undefined : yield* authenticated(headers, rule.scope)
+    if (caller !== undefined) yield* takeRate(caller.apiKey.id)
+    const admittedAt = yield* Clock.currentTimeMillis
     const query = yield* Effect.fromResult(readQuery(request.url))
     if (!accepts(headers.accept, mediaType)) return yield* new Refused({ code: "not_acceptable" })
     const bytes = yield* bodyOf(request, rule)
     const idempotencyKey = yield* Effect.fromResult(keyOf(headers["idempotency-key"], rule))
     const body = yield* Effect.fromResult(jsonOf(bytes, rule))
-    return { organization, query, idempotencyKey, body }
+    const waited = (yield* Clock.currentTimeMillis) - admittedAt
+    // A body may take 30 s to come, and a revocation must act within 5: a key is looked at again before it is used late.
+    const current =
+      rule.scope !== undefined && waited > ADMISSION_LIFETIME_MS
+        ? yield* authenticated(headers, rule.scope)
+        : caller
+    return { organization: current?.organization, query, idempotencyKey, body }
   })
 }
 
@@ -63,10 +71,17 @@ const BEARER = /^Bearer +(\S+)$/iu
 /** Longest API key that is looked at, in characters; ours have 52 or 53. */
 const MAX_API_KEY_CHARACTERS = 128
 
-const admitCaller = Effect.fnUntraced(function* (
+/** How long a key that was looked up counts as looked up, in milliseconds. */
+const ADMISSION_LIFETIME_MS = 1000
+
+const authenticated = Effect.fnUntraced(function* (
   headers: Headers.Headers,
   scope: NonNullable<RouteRule["scope"]>
-): Effect.fn.Return<Organization, Refused, GateServices> {
+): Effect.fn.Return<
+  { readonly apiKey: ApiKey; readonly organization: Organization },
+  Refused,
+  Deployment | Organizations
+> {
   const key = BEARER.exec(headers.authorization ?? "")?.[1]
   if (key === undefined) return yield* new Refused({ code: "authentication_required" })
   if (key.length > MAX_API_KEY_CHARACTERS) return yield* new Refused({ code: "api_key_invalid" })
@@ -82,15 +97,18 @@ const admitCaller = Effect.fnUntraced(function* (
       detail: `This operation needs an API key with the scope ${scope}.`
     })
   }
+  return { apiKey, organization }
+})
+
+const takeRate = Effect.fnUntraced(function* (apiKeyId: string): Effect.fn.Return<void, Refused, RateLimit> {
   const limit = yield* RateLimit
-  const taken = yield* limit.take(apiKey.id)
+  const taken = yield* limit.take(apiKeyId)
   if (!taken.allowed && limit.rate !== undefined) {
     return yield* new Refused({
       code: "rate_limited",
       headers: rateLimitHeaders(limit.rate, taken.retryAfterSeconds)
     })
   }
-  return organization
 })
 
 const malformedQuery = (detail: string) => Result.fail(new Refused({ code: "malformed_request", detail }))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
-import type { RawAnswer } from "../../test/RawExchange.ts"
+import { openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 
 const MANDATE = "/v1/mandates/mnd_00000000000000000000000000"
 
@@ -451,10 +451,12 @@ describe("passkeys", () => {
         const answer = yield* api.send({ path: `/v1/subjects/${reference}/passkeys`, key })
         assert.strictEqual(answer.status, 200, reference)
       }
-      for (const reference of ["%00", "a".repeat(256), "%ED%A0%80"]) {
+      for (const reference of ["%00", "a".repeat(256)]) {
         const answer = yield* api.send({ path: `/v1/subjects/${reference}/passkeys`, key })
         assertProblem(answer, 404, "not_found")
       }
+      const surrogate = yield* api.send({ path: "/v1/subjects/%ED%A0%80/passkeys", key })
+      assertProblem(surrogate, 400, "malformed_request")
     })
   )
 
@@ -543,6 +545,42 @@ describe("without a key", () => {
       assert.include(page.body, "<h2>Remedy</h2>")
       assert.include(page.body, "&quot;status&quot;: 409")
       assertProblem(yield* api.send({ path: "/problems/nothing" }), 404, "not_found")
+    })
+  )
+})
+
+describe("a key that is revoked while the body comes in", () => {
+  it.live("acts no more", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const socket = yield* Effect.promise(() => openConnection(api.port))
+      const body = "{}"
+      socket.write(
+        [
+          "POST /v1/mandates HTTP/1.1",
+          "Host: api.example",
+          `Authorization: Bearer ${api.key}`,
+          "Idempotency-Key: k",
+          "Content-Type: application/json",
+          `Content-Length: ${body.length}`,
+          "Connection: close",
+          "\r\n"
+        ].join("\r\n")
+      )
+      yield* Effect.sleep("1200 millis")
+      yield* api.revoke(api.key)
+      const answer = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            let all = ""
+            socket.on("data", (chunk) => {
+              all += chunk
+            })
+            socket.once("close", () => resolve(all))
+            socket.write(body)
+          })
+      )
+      assertProblem(parseAnswer(answer), 401, "api_key_invalid")
     })
   )
 })

@@ -1,11 +1,20 @@
 import { readEvidence } from "@svc/domain/programs/Evidence"
 import { EvidenceApi } from "@svc/protocol/api/EvidenceApi"
+import type { EvidenceEnvelope } from "@svc/protocol/EvidenceEnvelope"
 import { Effect } from "effect"
-import { answer } from "./Answer.ts"
+import { answer, JsonText } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
+
+/** The members are base64url, which JSON needs no escapes for, and the payload may have tens of megabytes. */
+const envelopeText = (envelope: EvidenceEnvelope): JsonText =>
+  new JsonText(
+    `{"format":"${envelope.format}","protected":"${envelope.protected}","payload":"${envelope.payload}","signature":"${envelope.signature}"}`
+  )
 
 /** Signed evidence (part 7). */
 export const evidenceRoutes = groupRoutes(EvidenceApi, {
   read: ({ organization, params }) =>
-    Effect.map(readEvidence({ organization: organization.id, mandateId: params.mandate_id }), answer)
+    Effect.map(readEvidence({ organization: organization.id, mandateId: params.mandate_id }), (envelope) =>
+      answer<EvidenceEnvelope>(envelopeText(envelope))
+    )
 })

@@ -10,6 +10,8 @@ import {
   approveWith,
   browserOf,
   callerOf,
+  type Device,
+  deviceWithCredential,
   newDevice,
   newPendingMandate,
   openSession,
@@ -321,6 +323,33 @@ describe("what closes a session", () => {
         yield* tagOf(beginCeremony({ token, cookie: undefined, locale: "en" })),
         "ApprovalSessionClosed"
       )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a credential that another session enrolled and that was retired does not come back", () =>
+    Effect.gen(function* () {
+      const first = yield* newPendingMandate(caller)
+      const second = yield* pendingMandate(caller)
+      // Two software authenticators with the same randomness make the same credential, as a thief with a copy would.
+      const copies = [0, 1].map(() => deviceWithCredential(7))
+      const [a, b] = [
+        browserOf(yield* openSession(caller, first, { enrol: true })),
+        browserOf(yield* openSession(caller, second, { enrol: true }))
+      ]
+      const [device, copy] = copies as [Device, Device]
+      yield* a.register(device.register((yield* a.ceremony()).options as never))
+      yield* b.register(copy.register((yield* b.ceremony()).options as never))
+      const asked = yield* b.ceremony()
+      yield* a.approve(device.authenticate((yield* a.ceremony()).options as never))
+      const { data } = yield* listPasskeys({ ...subject, limit: 9 })
+      yield* retirePasskey({ ...subject, passkeyId: data[0]?.id ?? "" })
+      assert.strictEqual(asked.step, "approve")
+      assert.strictEqual(
+        yield* tagOf(b.approve(copy.authenticate(asked.options as never))),
+        "PasskeyVerificationFailed"
+      )
+      assert.strictEqual((yield* b.ceremony()).step, "register")
+      assert.strictEqual((yield* caller.read(second)).state, "PENDING_APPROVAL")
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

@@ -28,7 +28,14 @@ import {
 import { redirectTo } from "../ReturnUrl.ts"
 import { displayLines } from "../StatementDisplay.ts"
 import { activePasskeys, drawSecret, mayEnrol, secretHash, sessionStateAt } from "./ApprovalSessions.ts"
-import { bringUpToDate, type CurrentStream, record, settle, untilRecorded } from "./StreamProgram.ts"
+import {
+  bringUpToDate,
+  type CurrentStream,
+  record,
+  settle,
+  streamTurn,
+  untilRecorded
+} from "./StreamProgram.ts"
 import { validBody } from "./Write.ts"
 
 /** Random bytes of a WebAuthn challenge, a nonce, a user handle and a session cookie. */
@@ -81,7 +88,7 @@ const loadBound = Effect.fnUntraced(function* ({ token, cookie }: Bearer, mayBin
 })
 
 const retried = <A, E, R>(token: Redacted.Redacted<string>, attempt: Effect.Effect<A, E, R>) =>
-  untilRecorded(secretHash(token), attempt)
+  untilRecorded(streamTurn({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
 
 const recordSession = (
   current: CurrentStream,
@@ -172,12 +179,18 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
   }
 })
 
+/** Whether the subject has, or had, this credential. */
+const isKnown = (subject: SubjectCredentials | undefined, credentialId: string): boolean =>
+  subject?.passkeys.some((passkey) => passkey.credentialId === credentialId) ?? false
+
 /** The passkeys that can approve in this session: the subject's, or while it has none the provisional one. */
 const candidates = (session: ApprovalSessionState, subject: SubjectCredentials | undefined) => {
   const active = activePasskeys(subject)
   if (active.length > 0) return active
   const { provisionalPasskey } = session
-  return provisionalPasskey !== undefined && mayEnrol(session.enrolment, subject) ? [provisionalPasskey] : []
+  if (provisionalPasskey === undefined || !mayEnrol(session.enrolment, subject)) return []
+  // A credential that was the subject's in the meantime, and was retired, must not come back under another name.
+  return isKnown(subject, provisionalPasskey.credentialId) ? [] : [provisionalPasskey]
 }
 
 const creationOptions = (input: {
@@ -353,10 +366,8 @@ export const registerPasskey = Effect.fn("registerPasskey")(function* (
       })
     )
     if (Result.isFailure(verified)) return yield* refuseAttempt(open, verified.failure.reason)
-    const known = current.subject?.passkeys.some(
-      (passkey) => passkey.credentialId === verified.success.credentialId
-    )
-    if (known) return yield* refuseAttempt(open, "credential_retired")
+    if (isKnown(current.subject, verified.success.credentialId))
+      return yield* refuseAttempt(open, "credential_retired")
     const id = yield* makeIdentifier("psk_", current.now)
     yield* recordSession(current, {
       ...withoutChallenge(session),

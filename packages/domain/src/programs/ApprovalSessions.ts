@@ -33,6 +33,7 @@ import {
   readStream,
   record,
   settle,
+  streamTurn,
   untilRecorded
 } from "./StreamProgram.ts"
 import { keyedOperation, namedStream, validBody, type WriteRequest, type Written } from "./Write.ts"
@@ -188,6 +189,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
     path: { mandate_id: mandateId }
   })
   const stream = namedStream({ mandate: mandateId })
+  let verified: VerifiedIdentity | undefined
   const attempt = Effect.gen(function* () {
     const loaded = yield* store.load({
       organization: organization.id,
@@ -220,7 +222,9 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       yield* settle(current)
       return yield* new StateConflict({ currentState: state, resourceId: mandateId })
     }
-    const identity = yield* verifyIdentity(organization, body.identity_assertion, current.now)
+    // Once for the request: an attempt that lost a race should not lose time again.
+    verified ??= yield* verifyIdentity(organization, body.identity_assertion, current.now)
+    const identity = verified
     if (identity.subject !== terms.subject_reference) return yield* new SubjectMismatch()
     const enrolment = enrolmentOf(organization, identity)
     if (activePasskeys(current.subject).length === 0 && !mayEnrol(enrolment, current.subject)) {
@@ -246,7 +250,13 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
         expiresAt: identity.expiresAt + ASSERTION_MEMORY_SECONDS * NANOS_PER_SECOND
       }
     ]
-    yield* record(current, { facts: [], sessions: [...supersede(current), session], claims })
+    const superseded = supersede(current)
+    yield* record(current, {
+      facts: [],
+      boundaries: superseded.map((earlier) => earlier.expiresAt),
+      sessions: [...superseded, session],
+      claims
+    })
     return { resource: yield* sessionResource(session, current.state.mandate, current.now), replayed: false }
   }).pipe(
     Effect.catchIf(
@@ -254,5 +264,8 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       () => Effect.fail(new AssertionReplayed())
     )
   )
-  return yield* untilRecorded(JSON.stringify([organization.id, { mandate: mandateId }]), attempt)
+  return yield* untilRecorded(
+    streamTurn({ organization: organization.id, ...(stream === undefined ? {} : { stream }) }),
+    attempt
+  )
 })

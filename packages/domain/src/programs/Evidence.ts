@@ -1,3 +1,4 @@
+import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { EVIDENCE_FORMAT, type EvidenceEnvelope, evidenceSigningInput } from "@svc/protocol/EvidenceEnvelope"
@@ -11,17 +12,25 @@ import type { Randomness } from "../ports/Randomness.ts"
 import { Signer, type SignerUnavailable } from "../ports/Signer.ts"
 import type { NotFound } from "../Refusals.ts"
 import { readNamed } from "./Mandates.ts"
+import { StreamTurns } from "./StreamTurns.ts"
 
 /** Events read from the journal at a time. */
-const JOURNAL_PAGE = 500
+const JOURNAL_PAGE = 100
+/** Evidence of one organization that is being made or waits for it, in one process. */
+export const MAX_EVIDENCE_IN_LINE = 8
+/** Bytes that base64 encodes without a remainder. */
+const BASE64_GROUP_BYTES = 3
 
-/** The payload of evidence (part 7). The events are spliced in as the texts that were hashed. */
-export const evidencePayload = (
+/**
+ * The payload of evidence (part 7) as JSON text in pieces. The events are spliced in as the texts that were hashed; each
+ * of `pages` holds some, separated by commas.
+ */
+export function* evidencePayload(
   mandate: MandateState,
   head: StreamHead,
-  events: ReadonlyArray<string>,
+  pages: Iterable<string>,
   generatedAt: Instant
-): string => {
+): Generator<string> {
   const { organization_id, environment } = mandate.terms
   const begin = canonicalJson({
     schema: EVIDENCE_FORMAT,
@@ -31,8 +40,28 @@ export const evidencePayload = (
     mandate: mandateRecordOf(mandate) as unknown as JsonValue,
     head: { seq: head.seq, hash: head.hash }
   })
-  return `${begin.slice(0, -1)},"events":[${events.join(",")}]}`
+  yield `${begin.slice(0, -1)},"events":[`
+  yield* pages
+  yield "]}"
 }
+
+/**
+ * Encodes text in pieces that are whole in base64, and lets others run in between: a journal may have 32 MiB, and nobody
+ * else's request should wait for it.
+ */
+const encodePieces = Effect.fnUntraced(function* (texts: Iterable<string>): Effect.fn.Return<string> {
+  const pieces: Array<string> = []
+  let held = new Uint8Array(0)
+  for (const text of texts) {
+    const bytes = concatBytes(held, utf8ToBytes(text))
+    const whole = bytes.length - (bytes.length % BASE64_GROUP_BYTES)
+    pieces.push(encodeBase64Url(bytes.subarray(0, whole)))
+    held = bytes.slice(whole)
+    yield* Effect.yieldNow
+  }
+  pieces.push(encodeBase64Url(held))
+  return pieces.join("")
+})
 
 const readJournal = Effect.fnUntraced(function* (
   organization: string,
@@ -40,23 +69,18 @@ const readJournal = Effect.fnUntraced(function* (
   uptoSeq: number
 ): Effect.fn.Return<ReadonlyArray<string>, StoreUnavailable, MandateStore> {
   const store = yield* MandateStore
-  const texts: Array<string> = []
-  while (texts.length < uptoSeq) {
-    const page = yield* store.journal({
-      organization,
-      mandate,
-      afterSeq: texts.length,
-      uptoSeq,
-      limit: JOURNAL_PAGE
-    })
+  const pages: Array<string> = []
+  let seq = 0
+  while (seq < uptoSeq) {
+    const page = yield* store.journal({ organization, mandate, afterSeq: seq, uptoSeq, limit: JOURNAL_PAGE })
     if (page.length === 0) return yield* new StoreUnavailable({ cause: "the journal has a gap" })
-    texts.push(...page)
+    pages.push(`${seq === 0 ? "" : ","}${page.join(",")}`)
+    seq += page.length
   }
-  return texts
+  return pages
 })
 
-/** Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). */
-export const readEvidence = Effect.fn("readEvidence")(function* (query: {
+const makeEvidence = Effect.fnUntraced(function* (query: {
   readonly organization: string
   readonly mandateId: string
 }): Effect.fn.Return<
@@ -68,12 +92,31 @@ export const readEvidence = Effect.fn("readEvidence")(function* (query: {
   const { state, head, now } = yield* readNamed(query)
   const events = yield* readJournal(query.organization, query.mandateId, head.seq)
   const { kid, sign } = yield* signer.current
-  const input = evidenceSigningInput({ kid, payload: evidencePayload(state.mandate, head, events, now) })
+  const payload = yield* encodePieces(evidencePayload(state.mandate, head, events, now))
+  const input = evidenceSigningInput({ kid, payload })
   const signature = yield* sign(input.bytes)
   return {
     format: EVIDENCE_FORMAT,
     protected: input.protected,
-    payload: input.payload,
+    payload,
     signature: encodeBase64Url(signature)
   }
+})
+
+/**
+ * Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). One organization makes
+ * one at a time in a process, and has few in line: beyond that it is told to come back.
+ */
+export const readEvidence = Effect.fn("readEvidence")(function* (query: {
+  readonly organization: string
+  readonly mandateId: string
+}): Effect.fn.Return<
+  EvidenceEnvelope,
+  NotFound | StoreUnavailable | SignerUnavailable,
+  MandateStore | Signer | Randomness
+> {
+  const turns = yield* StreamTurns
+  const line = JSON.stringify([query.organization, "evidence"])
+  if (turns.length(line) >= MAX_EVIDENCE_IN_LINE) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+  return yield* turns.inTurn(line)(makeEvidence(query))
 })

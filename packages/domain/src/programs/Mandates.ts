@@ -135,7 +135,7 @@ export const createMandate = Effect.fn("createMandate")(function* (
     })
     return { resource: mandateResourceOf(state.mandate, now), replayed: false }
   })
-  return yield* untilRecorded(JSON.stringify([organization, key.name]), attempt)
+  return yield* untilRecorded(Effect.succeed(JSON.stringify([organization, key.name])), attempt)
 })
 
 /** Reads a mandate (part 4, GET /v1/mandates/{mandate_id}). */

@@ -64,7 +64,7 @@ export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
     })
   })
   return yield* untilRecorded(
-    JSON.stringify([query.organization, "subject", query.subjectReference]),
+    Effect.succeed(JSON.stringify([query.organization, "subject", query.subjectReference])),
     attempt
   )
 })

@@ -144,26 +144,44 @@ const isRace = (error: unknown): boolean =>
  * Loads, decides and records again for as long as others are faster. A claim that is taken is a race too: the next load
  * sees its holder.
  */
-export const untilRecorded = <A, E, R>(
-  key: string,
+export const untilRecorded = <A, E, R, R2>(
+  turnKey: Effect.Effect<string, StoreUnavailable, R2>,
   attempt: Effect.Effect<A, E, R>
-): Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R> => {
+): Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R | R2> => {
   const race = attempt.pipe(Effect.retry({ while: isRace, times: RACES_BEFORE_TURN }))
-  const turn = StreamTurns.use((turns) =>
-    turns.inTurn(key)(attempt.pipe(Effect.retry({ while: isRace, times: MAX_TRIES })))
+  const turn = Effect.flatMap(turnKey, (key) =>
+    StreamTurns.use((turns) =>
+      turns.inTurn(key)(attempt.pipe(Effect.retry({ while: isRace, times: MAX_TRIES })))
+    )
   )
   return race.pipe(
     Effect.catchIf(isRace, () => turn),
     Effect.catchIf(isRace, (cause) => Effect.fail(new StoreUnavailable({ cause, retryAfterSeconds: 1 })))
-  ) as Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R>
+  ) as Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R | R2>
 }
+
+/**
+ * The turn of a stream: whatever names it, by its mandate, an authorization or a session, waits in one line. Looked up
+ * only once races were lost.
+ */
+export const streamTurn = Effect.fnUntraced(function* (
+  query: Pick<LoadQuery, "organization" | "stream">
+): Effect.fn.Return<string, StoreUnavailable, MandateStore> {
+  const store = yield* MandateStore
+  const { stream } = yield* store.load(query)
+  return JSON.stringify(
+    stream === undefined
+      ? [query.organization, query.stream]
+      : [stream.organization, stream.state.mandate.terms.mandate_id]
+  )
+})
 
 /** Loads a stream, records what is due, and gives it as it then is. */
 export const readStream = (
   query: LoadQuery
 ): Effect.Effect<CurrentStream, NotFound | StoreUnavailable, MandateStore | Randomness> =>
   untilRecorded(
-    JSON.stringify([query.organization, query.stream]),
+    streamTurn(query),
     Effect.gen(function* () {
       const store = yield* MandateStore
       const loaded: Loaded = yield* store.load(query)

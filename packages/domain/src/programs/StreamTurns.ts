@@ -10,6 +10,8 @@ interface Turn {
  * cheaper than racing on.
  */
 export class StreamTurns extends Context.Reference<{
+  /** How many are in line, whoever has the turn included. */
+  readonly length: (key: string) => number
   readonly inTurn: (key: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>("@svc/domain/programs/StreamTurns", {
   defaultValue: () => {
@@ -26,6 +28,7 @@ export class StreamTurns extends Context.Reference<{
         if (--turn.waiting === 0) turns.delete(key)
       })
     return {
+      length: (key) => turns.get(key)?.waiting ?? 0,
       inTurn: (key) => (effect) =>
         Effect.acquireUseRelease(enter(key), (turn) => turn.semaphore.withPermits(1)(effect), leave(key))
     }

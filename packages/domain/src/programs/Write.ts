@@ -21,6 +21,7 @@ import {
   readStream,
   record,
   settle,
+  streamTurn,
   untilRecorded
 } from "./StreamProgram.ts"
 
@@ -164,5 +165,5 @@ export const writeStream = <Body>(
       () => Effect.fail(new CommitmentReused())
     )
   )
-  return untilRecorded(JSON.stringify([organization, write.stream]), attempt)
+  return untilRecorded(streamTurn({ organization, ...(stream === undefined ? {} : { stream }) }), attempt)
 }
