@@ -71,7 +71,7 @@ Development server. Not for production: test environment, everything in memory, 
   Approval pages  ${file.approval_base_url}
   Keys and ids    ${path}
 
-Next: ask for the mandates of your organization, of which there are none yet.
+Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for your mandates.
 
   curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(node -p 'require("${path}").api_key')"
 `
