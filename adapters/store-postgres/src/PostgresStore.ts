@@ -1,0 +1,74 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { Context, Effect, Layer, type Redacted, type Scope } from "effect"
+import { Reactivity } from "effect/reactivity"
+import type { SqlError } from "effect/sql/SqlError"
+import { makeAppend } from "./PostgresAppend.ts"
+import type { PostgresClients } from "./PostgresClients.ts"
+import { makeOrganizations } from "./PostgresOrganizations.ts"
+import { makeReads } from "./PostgresReads.ts"
+import { makeSubjects } from "./PostgresSubjects.ts"
+
+/** The schema that everything is kept in, unless another is named. */
+export const DEFAULT_SCHEMA = "svc"
+
+/** Largest answer to one statement, in bytes: the open reservations of one mandate that are due at once, in full. */
+export const MAX_MESSAGE_BYTES = 67_108_864
+
+/** Longest that the server works on one statement, in milliseconds; a little less than the client waits. */
+const STATEMENT_TIMEOUT_MILLISECONDS = 9000
+
+const READ_CONNECTIONS = 4
+const WRITE_CONNECTIONS = 16
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: Redacted.Redacted
+  readonly schema?: string
+  /** Most connections for reads, which are multiplexed, and for writes, of which each has one of its own. */
+  readonly readConnections?: number
+  readonly writeConnections?: number
+}
+
+/** Connections to a server, opened when they are needed. */
+export const connect = (
+  options: PostgresOptions
+): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> => {
+  const config = {
+    url: options.url,
+    applicationName: "svc",
+    maxMessageSize: MAX_MESSAGE_BYTES,
+    connectTimeout: "5 seconds",
+    startupParameters: { statement_timeout: String(STATEMENT_TIMEOUT_MILLISECONDS) }
+  } as const
+  return Effect.all({
+    schema: Effect.succeed(options.schema ?? DEFAULT_SCHEMA),
+    reads: PgClient.make({
+      ...config,
+      multiplex: true,
+      maxConnections: options.readConnections ?? READ_CONNECTIONS
+    }),
+    writes: PgClient.make({ ...config, maxConnections: options.writeConnections ?? WRITE_CONNECTIONS })
+  })
+}
+
+/** The storage ports over the given connections. */
+export const portsOf = (
+  clients: PostgresClients
+): Context.Context<MandateStore | SubjectStore | Organizations> =>
+  Context.empty().pipe(
+    Context.add(MandateStore, { ...makeReads(clients), append: makeAppend(clients) }),
+    Context.add(SubjectStore, makeSubjects(clients)),
+    Context.add(Organizations, makeOrganizations(clients))
+  )
+
+/**
+ * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema must be up to
+ * date (see `Migrate`). The clock is the server's.
+ */
+export const layer = (
+  options: PostgresOptions
+): Layer.Layer<MandateStore | SubjectStore | Organizations, SqlError> =>
+  Layer.effectContext(Effect.map(connect(options), portsOf)).pipe(Layer.provide(Reactivity.layer))
