@@ -1,15 +1,13 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { PGlite } from "@electric-sql/pglite"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
-import type { Organizations } from "@svc/domain/ports/Organizations"
-import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Data, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
+import { type FolderHeld, holdFolder } from "./FolderLock.ts"
 import { migrate } from "./Migrate.ts"
 import { streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
-import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, portsOf } from "./PostgresStore.ts"
+import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, portsOf, type StoragePorts } from "./PostgresStore.ts"
 
 /** The folder does not open as a database. */
 export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
@@ -18,7 +16,8 @@ export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
 }> {}
 
 export interface PgliteOptions {
-  /** Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open. */
+  /** Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open,
+   * which a lock file beside it sees to. */
   readonly folder?: string
 }
 
@@ -31,11 +30,14 @@ const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable,
     (database) => Effect.promise(() => database.close())
   )
 
+type ConnectFault = FolderHeld | PgliteUnusable | SqlError
+
 /** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
 export const connect = (
   options: PgliteOptions
-): Effect.Effect<PostgresClients, PgliteUnusable | SqlError, Scope.Scope | Reactivity.Reactivity> =>
+): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
+    if (options.folder !== undefined) yield* holdFolder(options.folder)
     const database = yield* open(options.folder)
     const client = yield* PgClient.make({
       stream: streamsTo(database),
@@ -49,7 +51,5 @@ export const connect = (
   })
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
-export const layer = (
-  options: PgliteOptions = {}
-): Layer.Layer<MandateStore | SubjectStore | Organizations, PgliteUnusable | SqlError> =>
+export const layer = (options: PgliteOptions = {}): Layer.Layer<StoragePorts, ConnectFault> =>
   Layer.effectContext(Effect.map(connect(options), portsOf)).pipe(Layer.provide(Reactivity.layer))

@@ -2,14 +2,16 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import { Context, Effect, Layer, type Redacted, type Scope } from "effect"
+import { Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
+import { migrate, pendingMigrations } from "./Migrate.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
+import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
 
 /** The schema that everything is kept in, unless another is named. */
 export const DEFAULT_SCHEMA = "svc"
@@ -54,21 +56,44 @@ export const connect = (
   })
 }
 
+/** What this store serves: the storage ports of the domain, and the records of signing keys. */
+export type StoragePorts = MandateStore | SubjectStore | Organizations | SigningKeyRecords
+
 /** The storage ports over the given connections. */
-export const portsOf = (
-  clients: PostgresClients
-): Context.Context<MandateStore | SubjectStore | Organizations> =>
+export const portsOf = (clients: PostgresClients): Context.Context<StoragePorts> =>
   Context.empty().pipe(
     Context.add(MandateStore, { ...makeReads(clients), append: makeAppend(clients) }),
     Context.add(SubjectStore, makeSubjects(clients)),
-    Context.add(Organizations, makeOrganizations(clients))
+    Context.add(Organizations, makeOrganizations(clients)),
+    Context.add(SigningKeyRecords, makeSigningKeyRecords(clients))
   )
 
+/** A server's schema lacks steps that this release needs. */
+export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
+  readonly pending: ReadonlyArray<string>
+}> {}
+
+const bringUpToDate = (
+  { schema, writes }: PostgresClients,
+  migrations: "run" | "require"
+): Effect.Effect<void, MigrationsPending | SqlError> =>
+  Effect.gen(function* () {
+    if (migrations === "run") return yield* Effect.asVoid(migrate(writes, schema))
+    const pending = yield* pendingMigrations(writes, schema)
+    if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
+  })
+
 /**
- * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema must be up to
- * date (see `Migrate`). The clock is the server's.
+ * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema is brought up
+ * to date, or must be so already. The clock is the server's.
  */
 export const layer = (
-  options: PostgresOptions
-): Layer.Layer<MandateStore | SubjectStore | Organizations, SqlError> =>
-  Layer.effectContext(Effect.map(connect(options), portsOf)).pipe(Layer.provide(Reactivity.layer))
+  options: PostgresOptions & { readonly migrations: "run" | "require" }
+): Layer.Layer<StoragePorts, MigrationsPending | SqlError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const clients = yield* connect(options)
+      yield* bringUpToDate(clients, options.migrations)
+      return portsOf(clients)
+    })
+  ).pipe(Layer.provide(Reactivity.layer))

@@ -103,4 +103,5 @@ create table {schema}.signing_key (
   sealed text not null,
   primary key (organization, kid)
 );
+create unique index signing_key_signing on {schema}.signing_key (organization) where state = 'SIGNING';
 `
