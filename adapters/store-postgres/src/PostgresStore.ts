@@ -83,6 +83,15 @@ const bringUpToDate = (
     if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
   })
 
+/** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
+export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyArray<string>, SqlError> =>
+  Effect.gen(function* () {
+    const { schema, writes } = yield* connect(options)
+    const lacking = yield* pendingMigrations(writes, schema)
+    yield* migrate(writes, schema)
+    return lacking.map(({ name }) => name)
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+
 /**
  * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema is brought up
  * to date, or must be so already. The clock is the server's.
