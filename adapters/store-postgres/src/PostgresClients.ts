@@ -1,5 +1,6 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import type { Effect } from "effect"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { type Effect, Result } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { inSchema } from "./Migrations.ts"
 
@@ -16,6 +17,12 @@ export interface PostgresClients {
 /** A parameter: always text (or null), so that one statement has one form and is prepared once. */
 export type Parameter = string | null | ReadonlyArray<string>
 
+/** An empty list would be sent without its type, and so be another form of the statement. */
+const typed = (parameter: Parameter): unknown =>
+  typeof parameter === "string" || parameter === null
+    ? parameter
+    : Result.getOrThrow(PgTypes.array(parameter, PgTypes.OID.text))
+
 /** A statement with its schema put in, ready to be sent. */
 export const statement = <Row extends object>(
   client: PgClient,
@@ -23,5 +30,5 @@ export const statement = <Row extends object>(
   text: string
 ): ((parameters: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>) => {
   const ready = inSchema(text, schema)
-  return (parameters) => client.unsafe<Row>(ready, parameters)
+  return (parameters) => client.unsafe<Row>(ready, parameters.map(typed))
 }

@@ -31,7 +31,7 @@ import { guarded } from "./StoreFault.ts"
 export const CLOCK = "(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000"
 
 /** Events that one statement reads; an answer is read row by row, so none of them is too large. */
-const JOURNAL_PAGE = 500
+const JOURNAL_PAGE = 200
 
 type Reads = Omit<MandateStore["Service"], "append">
 

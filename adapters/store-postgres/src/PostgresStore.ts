@@ -2,7 +2,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import { Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
+import { type Cause, Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { migrate, pendingMigrations } from "./Migrate.ts"
@@ -21,6 +21,9 @@ export const MAX_MESSAGE_BYTES = 67_108_864
 
 /** Longest that the server works on one statement, in milliseconds; a little less than the client waits. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 9000
+
+/** Longest that a start waits for the server, migrations included. */
+const START_TIMEOUT = "60 seconds"
 
 const READ_CONNECTIONS = 4
 const WRITE_CONNECTIONS = 16
@@ -43,7 +46,12 @@ export const connect = (
     applicationName: "svc",
     maxMessageSize: MAX_MESSAGE_BYTES,
     connectTimeout: "5 seconds",
-    startupParameters: { statement_timeout: String(STATEMENT_TIMEOUT_MILLISECONDS) }
+    startupParameters: {
+      statement_timeout: String(STATEMENT_TIMEOUT_MILLISECONDS),
+      default_transaction_isolation: "read committed",
+      // A plan that was made while the tables were empty would read all of them for as long as it is kept.
+      enable_seqscan: "off"
+    }
   } as const
   return Effect.all({
     schema: Effect.succeed(options.schema ?? DEFAULT_SCHEMA),
@@ -76,12 +84,12 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
 const bringUpToDate = (
   { schema, writes }: PostgresClients,
   migrations: "run" | "require"
-): Effect.Effect<void, MigrationsPending | SqlError> =>
+): Effect.Effect<void, MigrationsPending | SqlError | Cause.TimeoutError> =>
   Effect.gen(function* () {
     if (migrations === "run") return yield* Effect.asVoid(migrate(writes, schema))
     const pending = yield* pendingMigrations(writes, schema)
     if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
-  })
+  }).pipe(Effect.timeout(START_TIMEOUT))
 
 /** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
 export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyArray<string>, SqlError> =>
@@ -98,7 +106,7 @@ export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyA
  */
 export const layer = (
   options: PostgresOptions & { readonly migrations: "run" | "require" }
-): Layer.Layer<StoragePorts, MigrationsPending | SqlError> =>
+): Layer.Layer<StoragePorts, MigrationsPending | SqlError | Cause.TimeoutError> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const clients = yield* connect(options)
