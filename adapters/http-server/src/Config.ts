@@ -240,8 +240,9 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
   }
 })
 
-/** The one setting of commands that work on the store alone. */
+/** The settings of commands that work on the store alone. */
 export const storeConfig: Effect.Effect<StoreSetting, StartFault> = required(STORE)
+export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
 
 /** Settings of the development server. */
 export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {

@@ -2,7 +2,7 @@ import { printedMigrations } from "@svc/store-postgres/Migrations"
 import { DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { storeConfig } from "./Config.ts"
-import { badSetting, EXIT_TEMPORARY, StartFault } from "./StartFault.ts"
+import { badSetting, storeFault } from "./StartFault.ts"
 
 /** What `svc migrate --help` prints. */
 export const MIGRATE_HELP = `svc migrate: brings the schema of a Postgres server up to date. Safe to run by several processes at once.
@@ -21,9 +21,6 @@ export const migrate = Effect.gen(function* () {
   if (store === "memory" || "pglite" in store) {
     return yield* badSetting("SVC_STORE must be a postgres:// URL; other stores need no migration")
   }
-  const names = yield* Effect.mapError(
-    migrateServer({ url: store.postgres }),
-    () => new StartFault({ line: "the database cannot be reached, or refuses", exitCode: EXIT_TEMPORARY })
-  )
+  const names = yield* Effect.mapError(migrateServer({ url: store.postgres }), storeFault)
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })

@@ -9,7 +9,7 @@ import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Layer, Redacted } from "effect"
-import { badSetting, EXIT_TEMPORARY, StartFault } from "./StartFault.ts"
+import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault.ts"
 import * as StoredSigner from "./StoredSigner.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 
@@ -42,7 +42,7 @@ const startFaultOf = (fault: {
     case "SigningKeyInvalid":
       return badSetting("the signing key that the store keeps is not usable")
     default:
-      return temporary("the database cannot be reached, or refuses")
+      return storeFault()
   }
 }
 
@@ -67,6 +67,13 @@ const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>
     )
   )
 
+/** A store that outlives the process, without a signer: for commands on the store alone. */
+export const storageLayer = (
+  store: Exclude<StoreSetting, "memory">,
+  options: StoreOptions
+): Layer.Layer<StoragePorts, StartFault> =>
+  "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
+
 /** The chosen store, with the signer whose keys it keeps. */
 export const layer = (
   store: StoreSetting,
@@ -76,8 +83,7 @@ export const layer = (
     // What it signed is lost with the store that it signed for.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)
   }
-  const kept = "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
-  return Layer.provideMerge(refused(StoredSigner.layer), kept)
+  return Layer.provideMerge(refused(StoredSigner.layer), storageLayer(store, options))
 }
 
 /** Where the store is, to be told to whoever started the server. */
