@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
 import { DEV_HELP, devConfig, SERVER_HELP, serverConfig } from "./Config.ts"
@@ -54,7 +55,9 @@ describe("settings of svc serve", () => {
 
   for (const [name, value] of [
     ["SVC_ENVIRONMENT", "prod"],
-    ["SVC_STORE", "postgres://x"],
+    ["SVC_STORE", "mysql://user:password@x"],
+    ["SVC_STORE", "postgres:///nowhere"],
+    ["SVC_STORE", "pglite:"],
     ["SVC_PORT", "0"],
     ["SVC_PORT", "65536"],
     ["SVC_PORT", "8080.0"],
@@ -86,6 +89,21 @@ describe("settings of svc serve", () => {
     )
   }
 
+  it.effect("take a folder or a server as the store", () =>
+    Effect.gen(function* () {
+      const storeOf = (text: string) =>
+        Effect.map(read(serverConfig, { ...COMPLETE, SVC_STORE: text }), Result.getOrThrow).pipe(
+          Effect.map(({ store }) => store)
+        )
+      assert.deepStrictEqual(yield* storeOf("pglite:/var/svc"), { pglite: "/var/svc" })
+      const url = "postgres://user:password@db.example/svc"
+      const store = yield* storeOf(url)
+      assert(typeof store === "object" && "postgres" in store)
+      assert.strictEqual(Redacted.value(store.postgres), url)
+      assert.notInclude(JSON.stringify(store), "password")
+    })
+  )
+
   it.effect("take a parent domain as rp id, and other rates", () =>
     Effect.gen(function* () {
       const env = { ...COMPLETE, SVC_RP_ID: "example.com" }
@@ -106,7 +124,7 @@ describe("settings of the development server", () => {
   it.effect("have defaults for everything", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Effect.fromResult(yield* read(devConfig, {})), {
-        store: "memory",
+        store: { pglite: join(".data", "pglite") },
         port: 8080,
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },

@@ -1,8 +1,10 @@
+import { join } from "node:path"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
 import { badSetting, type StartFault } from "./StartFault.ts"
+import { parseStore, STORE_FORM, type StoreSetting } from "./StoreSetting.ts"
 
 /** A value read from the environment, and what `--help` says about it. */
 interface Setting<A> {
@@ -71,9 +73,10 @@ const ENVIRONMENT = {
 
 const STORE = {
   name: "SVC_STORE",
-  meaning: "Where everything is kept. memory: lost when the process ends.",
-  form: "memory",
-  parse: literals("memory")
+  meaning:
+    "Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server.",
+  form: STORE_FORM,
+  parse: parseStore
 } as const satisfies Setting<unknown>
 
 const PORT = {
@@ -145,13 +148,14 @@ const LOG_LEVEL = {
 
 const DATA_DIR = {
   name: "SVC_DATA_DIR",
-  meaning: "Folder of the development server, where it writes dev.json.",
+  meaning: "Folder of the development server: dev.json, its master key, and its database.",
   form: "a path",
   byDefault: ".data",
   parse: (text: string) => text
 } as const satisfies Setting<unknown>
 
-const DEV_STORE = { ...STORE, byDefault: "memory" } as const
+/** Its default depends on another setting. */
+const DEV_STORE = { ...STORE, byDefault: "pglite:{SVC_DATA_DIR}/pglite" } as const
 
 /** A variable that is empty is as one that is not there. */
 const written = (setting: Setting<unknown>): Effect.Effect<string | undefined, StartFault> =>
@@ -181,7 +185,7 @@ const required = Effect.fnUntraced(function* <A>(setting: Setting<A>): Effect.fn
 /** What both ways of starting need. */
 export interface ServerConfig {
   readonly environment: "test" | "live"
-  readonly store: "memory"
+  readonly store: StoreSetting
   readonly port: number
   readonly approvalPort: number
   /** Origin, without a trailing slash. */
@@ -236,14 +240,19 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
   }
 })
 
+/** The settings of commands that work on the store alone. */
+export const storeConfig: Effect.Effect<StoreSetting, StartFault> = required(STORE)
+export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
+
 /** Settings of the development server. */
 export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
+  const dataDir = yield* required(DATA_DIR)
   return {
-    store: yield* required(DEV_STORE),
+    store: (yield* optional(STORE)) ?? { pglite: join(dataDir, "pglite") },
     ...(yield* readPorts),
     rateLimit: yield* required(RATE_LIMIT),
     logLevel: yield* required(LOG_LEVEL),
-    dataDir: yield* required(DATA_DIR)
+    dataDir
   }
 })
 
@@ -277,7 +286,7 @@ const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): strin
     const otherwise = OPTIONAL.has(name) ? "Optional." : "Required."
     return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? otherwise : `Default ${byDefault}.`}`
   })
-  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 stopped by a signal, 75 a port is in use, 78 a setting is missing or bad.\n`
+  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 stopped by a signal, 75 a port or the store is in use or out of reach, 78 a setting is missing or bad.\n`
 }
 
 /** What `svc serve --help` prints. */

@@ -9,7 +9,7 @@ import { ask, openConnection } from "../test/RawExchange.ts"
 
 const MAIN = fileURLToPath(new URL("bin/dev.ts", import.meta.url))
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
-const GIVE_UP_MS = 30_000
+const GIVE_UP_MS = 60_000
 
 let folder: string
 let running: Array<ChildProcess> = []
@@ -66,6 +66,36 @@ const ports = async () => ({
 
 const devFile = async () => JSON.parse(await readFile(join(folder, ".data", "dev.json"), "utf8"))
 
+const MANDATE = {
+  kind: "SINGLE",
+  subject_reference: "user_1",
+  policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+  window: { ends_at: "2030-01-01T00:00:00Z" }
+}
+
+const read = async (port: number, key: string, path: string) => {
+  const answer = await fetch(`http://localhost:${port}${path}`, {
+    headers: { authorization: `Bearer ${key}` }
+  })
+  assert.strictEqual(answer.status, 200)
+  return answer.json()
+}
+
+const createMandate = async (port: number, key: string) => {
+  const answer = await fetch(`http://localhost:${port}/v1/mandates`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": "a-mandate-to-be-kept"
+    },
+    body: JSON.stringify(MANDATE)
+  })
+  const body = await answer.json()
+  assert.strictEqual(answer.status, 201, JSON.stringify(body))
+  return read(port, key, `/v1/mandates/${body.id}`)
+}
+
 describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("writes dev.json for its owner, serves its keys, and stops with 0", {
     timeout: GIVE_UP_MS
@@ -100,23 +130,60 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     await cut
   })
 
-  it("keeps identifiers and keys over a restart on other ports", { timeout: GIVE_UP_MS }, async () => {
-    const first = run(await ports())
+  it("keeps data, identifiers and keys over a restart and a kill, on other ports", {
+    timeout: 3 * GIVE_UP_MS
+  }, async () => {
+    const env = await ports()
+    const first = run(env)
     await first.ready
     const before = await devFile()
-    first.child.kill("SIGINT")
-    assert.strictEqual((await first.exited).code, 0)
-    const second = run(await ports())
+    const mandate = await createMandate(Number(env.SVC_PORT), before.api_key)
+    const keySet = await read(Number(env.SVC_PORT), before.api_key, "/.well-known/jwks.json")
+    assert.strictEqual((await stat(join(folder, ".data", "master.key"))).mode & 0o777, 0o600)
+    first.child.kill("SIGKILL")
+    await first.exited
+    const killedBefore = await ports()
+    const between = run(killedBefore)
+    await between.ready
+    assert.deepStrictEqual(
+      await read(Number(killedBefore.SVC_PORT), before.api_key, `/v1/mandates/${mandate.id}`),
+      mandate
+    )
+    between.child.kill("SIGINT")
+    assert.strictEqual((await between.exited).code, 0)
+    const stoppedBefore = await ports()
+    const second = run(stoppedBefore)
     await second.ready
+    const port = Number(stoppedBefore.SVC_PORT)
+    assert.deepStrictEqual(await read(port, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
+    assert.deepStrictEqual(await read(port, before.api_key, "/.well-known/jwks.json"), keySet)
     const { approval_base_url: _, base_url, ...after } = await devFile()
     assert.notStrictEqual(base_url, before.base_url)
     assert.deepInclude(before, after)
   })
 
+  it("ends with 75 and names the holder of a folder that is in use", { timeout: GIVE_UP_MS }, async () => {
+    const holder = run(await ports())
+    await holder.ready
+    const { code, errors } = await run(await ports()).exited
+    assert.strictEqual(code, 75)
+    assert.match(
+      errors,
+      new RegExp(`^svc dev: .*pglite is in use by process ${holder.child.pid} on [^\\n]*\\n$`, "u")
+    )
+  })
+
+  it("ends with 75 and one line on a database that is out of reach", { timeout: GIVE_UP_MS }, async () => {
+    const url = `postgres://user:very-secret@127.0.0.1:${await freePort()}/svc`
+    const { code, errors } = await run({ SVC_STORE: url }).exited
+    assert.strictEqual(code, 75)
+    assert.strictEqual(errors, "svc dev: the database cannot be reached, or refuses\n")
+  })
+
   it("ends with 75 and one line on a port that is in use", { timeout: GIVE_UP_MS }, async () => {
     const env = await ports()
     const holder = createServer().listen(Number(env.SVC_PORT), "127.0.0.1")
-    const { code, errors } = await run(env).exited
+    const { code, errors } = await run({ ...env, SVC_STORE: "memory" }).exited
     holder.close()
     assert.strictEqual(code, 75)
     assert.strictEqual(
@@ -128,7 +195,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("ends with 78 and one line on a bad setting or file", { timeout: GIVE_UP_MS }, async () => {
     const { code, errors } = await run({ SVC_STORE: "tape" }).exited
     assert.strictEqual(code, 78)
-    assert.strictEqual(errors, "svc dev: SVC_STORE must be memory\n")
+    assert.strictEqual(errors, "svc dev: SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL\n")
     await writeFile(join(folder, "dev.json"), "{}")
     const other = await run({ SVC_DATA_DIR: folder }).exited
     assert.strictEqual(other.code, 78)

@@ -10,19 +10,28 @@ import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
+import { readMasterKeyFile } from "./MasterKeyFile.ts"
 import { listenersLayer, portsLayer } from "./Service.ts"
+import { placeOf } from "./StoreLayer.ts"
+import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The development server is for this machine only. */
 const HOST = "127.0.0.1"
 
-/** Everything that `svc serve` must be told. The memory store outlives no master key, so each start has a new one. */
-const serverConfigOf = (config: DevConfig): ServerConfig => ({
+/** The memory store outlives no master key, so each start has a new one. */
+const masterKeyOf = ({ store }: DevConfig, folder: string) =>
+  store === "memory"
+    ? Effect.sync(() => Redacted.make(new Uint8Array(randomBytes(MASTER_KEY_BYTES)), { label: "master key" }))
+    : readMasterKeyFile(folder)
+
+/** Everything that `svc serve` must be told. */
+const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Array>): ServerConfig => ({
   ...config,
   environment: "test",
   baseUrl: `http://localhost:${config.port}`,
   approvalBaseUrl: `http://localhost:${config.approvalPort}`,
   rpId: "localhost",
-  masterKey: Redacted.make(new Uint8Array(randomBytes(MASTER_KEY_BYTES)), { label: "master key" }),
+  masterKey,
   masterKeyPrevious: undefined
 })
 
@@ -47,15 +56,14 @@ const putTenant = Effect.fnUntraced(function* (
 ) {
   const organizations = yield* Organizations
   const now = yield* Clock.currentTimeMillis
+  const apiKey = apiKeyRecord({
+    id: formatIdentifier("key_", now, randomBytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId: tenant.organization_id,
+    key: Redacted.make(tenant.api_key, { label: "api_key" }),
+    createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+  })
   yield* organizations.put(organizationOf(file, tenant.organization_id, name))
-  yield* organizations.putApiKey(
-    apiKeyRecord({
-      id: formatIdentifier("key_", now, randomBytes(IDENTIFIER_RANDOM_BYTES)),
-      organizationId: tenant.organization_id,
-      key: Redacted.make(tenant.api_key, { label: "api_key" }),
-      createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
-    })
-  )
+  if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
 const putTenants = Effect.fnUntraced(function* (file: DevFile) {
@@ -63,8 +71,8 @@ const putTenants = Effect.fnUntraced(function* (file: DevFile) {
   yield* putTenant(file, file.second_organization, "Second development organization")
 })
 
-const welcome = (file: DevFile, path: string): string => `
-Development server. Not for production: test environment, everything in memory, lost when it stops.
+const welcome = (file: DevFile, path: string, store: StoreSetting): string => `
+Development server. Not for production: test environment, ${placeOf(store)}.
 
   API             ${file.base_url}
   Reference       ${file.base_url}/docs
@@ -79,20 +87,20 @@ Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for
 /** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
 export const devServer = Effect.gen(function* () {
   const config = yield* devConfig
-  const server = serverConfigOf(config)
   const folder = resolve(config.dataDir)
+  const server = serverConfigOf(config, yield* masterKeyOf(config, folder))
   const file = yield* readDevFile(folder, {
     base_url: server.baseUrl,
     approval_base_url: server.approvalBaseUrl
   })
   const tell = Effect.andThen(
     writeDevFile(folder, file),
-    Console.log(welcome(file, join(folder, DEV_FILE_NAME)))
+    Console.log(welcome(file, join(folder, DEV_FILE_NAME), config.store))
   )
   return yield* Layer.effectDiscard(tell).pipe(
     Layer.provide(listenersLayer(server, { host: HOST })),
     Layer.provide(Layer.effectDiscard(putTenants(file))),
-    Layer.provide(portsLayer(server, { localhostReturnOrigins: true })),
+    Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )

@@ -20,7 +20,7 @@ export const serve = Effect.gen(function* () {
   )
   return yield* announced.pipe(
     Layer.provide(listenersLayer(config)),
-    Layer.provide(portsLayer(config, { localhostReturnOrigins: false })),
+    Layer.provide(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )

@@ -3,14 +3,14 @@ import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
-import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Layer } from "effect"
 import * as ApiServer from "./api/ApiServer.ts"
 import * as RateLimit from "./api/RateLimit.ts"
 import * as ApprovalServer from "./approval/ApprovalServer.ts"
 import type { ServerConfig } from "./Config.ts"
+import type { StoreOptions } from "./StoreLayer.ts"
+import * as StoreLayer from "./StoreLayer.ts"
 
 const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
   Layer.succeed(
@@ -26,12 +26,15 @@ const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
   )
 
 /** The ports of the domain: what both listeners stand on, built once. */
-export const portsLayer = (config: ServerConfig, options: { readonly localhostReturnOrigins: boolean }) =>
+export const portsLayer = (
+  config: ServerConfig,
+  options: StoreOptions & { readonly localhostReturnOrigins: boolean }
+) =>
   Layer.mergeAll(
-    MemoryStore.layer,
-    // What it signed is lost with the store that it signed for.
-    SignerNodeCrypto.layerEphemeral,
-    SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious }),
+    Layer.provideMerge(
+      StoreLayer.layer(config.store, options),
+      SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious })
+    ),
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     IdentityVerifierJose.layer,

@@ -18,6 +18,10 @@ export class StartFault extends Data.TaggedError("StartFault")<{
 /** A setting is missing or bad (part 9). */
 export const badSetting = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_CONFIGURATION })
 
+/** The store cannot be had now. Says nothing of its address, which may hold a password. */
+export const storeFault = (): StartFault =>
+  new StartFault({ line: "the database cannot be reached, or refuses", exitCode: EXIT_TEMPORARY })
+
 interface ListenError {
   readonly code?: string
   readonly port?: number

@@ -168,7 +168,7 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const config = configOf(masterKey)
   const observing = Layer.merge(logTo(log), options.observing ?? Layer.empty)
   const services = yield* watched(watch).pipe(
-    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins: false })),
+    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),
     Layer.provideMerge(observing),
     Layer.build
   )

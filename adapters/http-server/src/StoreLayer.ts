@@ -1,0 +1,96 @@
+import { mkdir } from "node:fs/promises"
+import { dirname, resolve } from "node:path"
+import type { MandateStore } from "@svc/domain/ports/MandateStore"
+import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import type { Signer } from "@svc/domain/ports/Signer"
+import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import { Effect, Layer, Redacted } from "effect"
+import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault.ts"
+import * as StoredSigner from "./StoredSigner.ts"
+import type { StoreSetting } from "./StoreSetting.ts"
+
+export interface StoreOptions {
+  /** Whether the schema of a server is brought up to date at start, or must be so already. */
+  readonly migrations: "run" | "require"
+}
+
+const temporary = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_TEMPORARY })
+
+/** What every fault of a store means for the start. No line quotes a URL, which may hold a password. */
+const startFaultOf = (fault: {
+  readonly _tag: string
+  readonly holder?: string
+  readonly lock?: string
+  readonly folder?: string | undefined
+  readonly pending?: ReadonlyArray<string>
+}): StartFault => {
+  switch (fault._tag) {
+    case "FolderHeld":
+      return temporary(
+        `${fault.folder} is in use by ${fault.holder}; if there is no such process, remove ${fault.lock}`
+      )
+    case "PgliteUnusable":
+      return badSetting(`${fault.folder} cannot be opened as a database`)
+    case "MigrationsPending":
+      return badSetting(`the database lacks migrations (${fault.pending?.join(", ")}); run svc migrate`)
+    case "SealBroken":
+      return badSetting("the master key does not open the signing key that the store keeps")
+    case "SigningKeyInvalid":
+      return badSetting("the signing key that the store keeps is not usable")
+    default:
+      return storeFault()
+  }
+}
+
+type Fault = Parameters<typeof startFaultOf>[0]
+
+const refused = <A, R>(layer: Layer.Layer<A, Fault, R>): Layer.Layer<A, StartFault, R> =>
+  Layer.catch(layer, (fault): Layer.Layer<A, StartFault> => Layer.unwrap(Effect.fail(startFaultOf(fault))))
+
+// Imported when they are chosen: a start that does not need them does not wait for them.
+const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
+  Layer.unwrap(
+    Effect.promise(async () => {
+      await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+      return import("@svc/store-postgres/PgliteStore")
+    }).pipe(Effect.map((PgliteStore) => refused(PgliteStore.layer({ folder }))))
+  )
+
+const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>
+  Layer.unwrap(
+    Effect.promise(() => import("@svc/store-postgres/PostgresStore")).pipe(
+      Effect.map((PostgresStore) => refused(PostgresStore.layer({ url, migrations })))
+    )
+  )
+
+/** A store that outlives the process, without a signer: for commands on the store alone. */
+export const storageLayer = (
+  store: Exclude<StoreSetting, "memory">,
+  options: StoreOptions
+): Layer.Layer<StoragePorts, StartFault> =>
+  "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
+
+/** The chosen store, with the signer whose keys it keeps. */
+export const layer = (
+  store: StoreSetting,
+  options: StoreOptions
+): Layer.Layer<MandateStore | SubjectStore | Organizations | Signer, StartFault, SecretSealer> => {
+  if (store === "memory") {
+    // What it signed is lost with the store that it signed for.
+    return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)
+  }
+  return Layer.provideMerge(refused(StoredSigner.layer), storageLayer(store, options))
+}
+
+/** Where the store is, to be told to whoever started the server. */
+export const placeOf = (store: StoreSetting): string => {
+  if (store === "memory") return "everything in memory, lost when it stops"
+  if ("pglite" in store) {
+    return `kept in ${resolve(store.pglite)}, which outlives this process but not a power cut`
+  }
+  return `kept in the database on ${new URL(Redacted.value(store.postgres)).host}`
+}

@@ -1,0 +1,40 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import { Effect, Schedule } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { inSchema, MIGRATIONS, type Migration, migrationStatement, preparation } from "./Migrations.ts"
+
+/** Two processes that prepare at the same time may collide, once each. */
+const PREPARATIONS = 5
+
+/** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps it knows. */
+export const migrate = (
+  client: PgClient,
+  schema: string
+): Effect.Effect<ReadonlyArray<Migration>, SqlError> =>
+  Effect.gen(function* () {
+    for (const statement of preparation(schema)) {
+      yield* client.unsafe(statement).unprepared.pipe(Effect.retry(Schedule.recurs(PREPARATIONS)))
+    }
+    for (const migration of MIGRATIONS) {
+      yield* client.unsafe(migrationStatement(migration, schema)).unprepared
+    }
+    return MIGRATIONS
+  })
+
+/** The steps that the schema still lacks, in order. */
+export const pendingMigrations = (
+  client: PgClient,
+  schema: string
+): Effect.Effect<ReadonlyArray<Migration>, SqlError> =>
+  Effect.gen(function* () {
+    const [found] = yield* client.unsafe<{ readonly present: boolean }>(
+      "select to_regclass($1::text) is not null as present",
+      [inSchema("{schema}.migration", schema)]
+    )
+    if (found?.present !== true) return MIGRATIONS
+    const rows = yield* client.unsafe<{ readonly id: number }>(
+      inSchema("select id from {schema}.migration", schema)
+    )
+    const taken = new Set(rows.map(({ id }) => id))
+    return MIGRATIONS.filter(({ id }) => !taken.has(id))
+  })

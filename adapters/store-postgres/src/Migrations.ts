@@ -1,0 +1,61 @@
+import { appendChange } from "./migrations/AppendChange.ts"
+import { loadStream } from "./migrations/LoadStream.ts"
+import { tables } from "./migrations/Tables.ts"
+
+/** One step from one form of the schema to the next. A step that was released is never changed. */
+export interface Migration {
+  /** From 1, without gaps. */
+  readonly id: number
+  readonly name: string
+  /** Statements, in which `{schema}` stands for the quoted name of the schema. */
+  readonly statements: string
+}
+
+/** All steps, in the order in which they are taken. */
+export const MIGRATIONS: ReadonlyArray<Migration> = [
+  { id: 1, name: "tables", statements: tables },
+  { id: 2, name: "load_stream", statements: loadStream },
+  { id: 3, name: "append_change", statements: appendChange }
+]
+
+/** A schema's name as it is written in statements. */
+export const quoteSchema = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
+
+/** Puts the name of a schema into statements. */
+export const inSchema = (statements: string, schema: string): string =>
+  statements.replaceAll("{schema}", quoteSchema(schema))
+
+/** What holds the record of the steps taken. Safe to run again. */
+export const preparation = (schema: string): ReadonlyArray<string> => [
+  inSchema("create schema if not exists {schema}", schema),
+  inSchema(
+    `create table if not exists {schema}.migration (
+  id integer primary key,
+  name text not null,
+  applied_at timestamptz not null default now()
+)`,
+    schema
+  )
+]
+
+/**
+ * One step as one statement: taken whole or not at all, and once however many processes take it at the same time.
+ */
+export const migrationStatement = ({ id, name, statements }: Migration, schema: string): string =>
+  inSchema(
+    `do $migration$
+begin
+  lock table {schema}.migration in exclusive mode;
+  if exists (select 1 from {schema}.migration where id = ${id}) then return; end if;
+${statements.trim()}
+  insert into {schema}.migration (id, name) values (${id}, '${name}');
+end
+$migration$`,
+    schema
+  )
+
+/** Everything that brings an empty database up to date, for an operator to read and to run. */
+export const printedMigrations = (schema: string): string =>
+  [...preparation(schema), ...MIGRATIONS.map((migration) => migrationStatement(migration, schema))]
+    .map((statement) => `${statement};\n`)
+    .join("\n")

@@ -1,0 +1,55 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { PGlite } from "@electric-sql/pglite"
+import { Data, Effect, Layer, type Scope } from "effect"
+import { Reactivity } from "effect/reactivity"
+import type { SqlError } from "effect/sql/SqlError"
+import { type FolderHeld, holdFolder } from "./FolderLock.ts"
+import { migrate } from "./Migrate.ts"
+import { streamsTo } from "./PgliteStream.ts"
+import type { PostgresClients } from "./PostgresClients.ts"
+import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, portsOf, type StoragePorts } from "./PostgresStore.ts"
+
+/** The folder does not open as a database. */
+export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
+  readonly folder: string | undefined
+  readonly cause: unknown
+}> {}
+
+export interface PgliteOptions {
+  /** Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open,
+   * which a lock file beside it sees to. */
+  readonly folder?: string
+}
+
+const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => PGlite.create(folder === undefined ? {} : { dataDir: folder }),
+      catch: (cause) => new PgliteUnusable({ folder, cause })
+    }),
+    (database) => Effect.promise(() => database.close())
+  )
+
+type ConnectFault = FolderHeld | PgliteUnusable | SqlError
+
+/** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
+export const connect = (
+  options: PgliteOptions
+): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function* () {
+    if (options.folder !== undefined) yield* holdFolder(options.folder)
+    const database = yield* open(options.folder)
+    const client = yield* PgClient.make({
+      stream: streamsTo(database),
+      username: "postgres",
+      database: "postgres",
+      maxConnections: 1,
+      maxMessageSize: MAX_MESSAGE_BYTES
+    })
+    yield* migrate(client, DEFAULT_SCHEMA)
+    return { schema: DEFAULT_SCHEMA, reads: client, writes: client }
+  })
+
+/** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
+export const layer = (options: PgliteOptions = {}): Layer.Layer<StoragePorts, ConnectFault> =>
+  Layer.effectContext(Effect.map(connect(options), portsOf)).pipe(Layer.provide(Reactivity.layer))

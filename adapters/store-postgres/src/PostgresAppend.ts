@@ -1,0 +1,167 @@
+import { brokenInvariant } from "@svc/domain/ChangeInvariant"
+import type { StreamHead } from "@svc/domain/MandateState"
+import { openReservationOf } from "@svc/domain/OpenReservation"
+import {
+  type Appended,
+  type ClaimKind,
+  ClaimTaken,
+  OutOfTime,
+  Stale,
+  StoreUnavailable,
+  type StreamChange
+} from "@svc/domain/ports/MandateStore"
+import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import {
+  comparable,
+  isStorable,
+  RECORD_SCHEMA,
+  writeAuthorization,
+  writeMandate,
+  writeReservation,
+  writeSession,
+  writeSubject
+} from "./RecordCodec.ts"
+import { guarded } from "./StoreFault.ts"
+
+type Outcome = "appended" | "stale" | "out_of_time" | "claim_taken" | "newer" | "broken"
+
+interface OutcomeRow {
+  readonly o_outcome: Outcome
+  readonly o_revision: bigint
+  readonly o_detail: string | null
+  readonly o_fingerprint: string | null
+  readonly o_resource: string | null
+}
+
+type Refusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
+
+/** The type of each parameter of the function, in order. */
+const TYPES = [
+  ..."text text bigint bigint text".split(" "),
+  ..."bigint text bigint bigint".split(" "),
+  ..."bigint text bigint bigint".split(" "),
+  ..."integer text text bigint text".split(" "),
+  ..."text[] text[] text[]".split(" "),
+  ..."text[] bigint[] text[] text[] text[] text[]".split(" "),
+  ..."text[] text[] text[]".split(" "),
+  ..."text text".split(" "),
+  ..."text[] text[] text[] text[] text[]".split(" ")
+]
+
+const cast = (type: string, at: number): string =>
+  type === "bigint[]" ? `$${at + 1}::text[]::bigint[]` : `$${at + 1}::${type}`
+
+const APPEND = `select * from {schema}.append_change(${TYPES.map(cast).join(", ")})`
+
+/** Where the stream must end for the change to follow. Its instant is the latest that it may have. */
+const presumedHead = (change: StreamChange): StreamHead | undefined => {
+  const [first] = change.events
+  if (first === undefined) return change.head
+  const { previous_hash: hash } = JSON.parse(first.text) as { readonly previous_hash?: string }
+  if (hash === undefined) return undefined
+  const added = change.events.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  const occurredAt = parseTimestamp(first.occurredAt) ?? change.head.occurredAt
+  return { seq: first.seq - 1, hash, occurredAt, bytes: change.head.bytes - added }
+}
+
+const unstorable = (change: StreamChange): string | undefined => {
+  const names = [
+    change.mandateState.terms.subject_reference,
+    ...change.claims.flatMap(({ fingerprint, name, resource }) => [name, fingerprint, resource])
+  ]
+  return names.every(isStorable) ? undefined : "a name cannot be kept as text"
+}
+
+const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
+  const before = presumedHead(change)
+  const firstAt = before?.occurredAt ?? change.head.occurredAt
+  return [
+    unstorable(change) ?? brokenInvariant(change, before) ?? null,
+    String(before?.seq ?? 0),
+    before?.hash ?? null,
+    String(before?.bytes ?? 0),
+    String(firstAt),
+    String(change.head.seq),
+    change.head.hash,
+    String(change.head.occurredAt),
+    String(change.head.bytes)
+  ]
+}
+
+const authorizationParameters = ({ authorizations }: StreamChange): ReadonlyArray<Parameter> => {
+  const open = authorizations.map((row) => (row.state === "RESERVED" ? openReservationOf(row) : undefined))
+  return [
+    authorizations.map(({ id }) => id),
+    authorizations.map(({ order }) => String(order)),
+    authorizations.map(({ state }) => state),
+    open.map((reservation) => (reservation === undefined ? "" : comparable(reservation.expiresAt))),
+    open.map((reservation) => (reservation === undefined ? "" : writeReservation(reservation))),
+    authorizations.map(writeAuthorization)
+  ]
+}
+
+const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
+  const { claims, events, mandateState, sessions, subject } = change
+  return [
+    change.organization,
+    change.mandate,
+    change.expected === "absent" ? null : String(change.expected),
+    comparable(change.recordBefore),
+    ...headParameters(change),
+    String(RECORD_SCHEMA),
+    mandateState.state,
+    mandateState.terms.subject_reference,
+    change.nextDue === undefined ? null : comparable(change.nextDue),
+    writeMandate(mandateState),
+    events.map(({ id }) => id),
+    events.map(({ type }) => type),
+    events.map(({ text }) => text),
+    ...authorizationParameters(change),
+    sessions.map(({ id }) => id),
+    sessions.map(({ tokenHash }) => tokenHash),
+    sessions.map(writeSession),
+    subject === undefined ? null : String(subject.expected),
+    subject === undefined ? null : writeSubject(subject.next),
+    claims.map(({ kind }) => kind),
+    claims.map(({ name }) => name),
+    claims.map(({ fingerprint }) => fingerprint),
+    claims.map(({ resource }) => resource),
+    claims.map(({ expiresAt }) => (expiresAt === undefined ? "" : comparable(expiresAt)))
+  ]
+}
+
+const answerOf = (row: OutcomeRow): Effect.Effect<Appended, Refusal> => {
+  switch (row.o_outcome) {
+    case "appended":
+      return Effect.succeed({ revision: Number(row.o_revision) })
+    case "stale":
+      return Effect.fail(new Stale())
+    case "out_of_time":
+      return Effect.fail(new OutOfTime())
+    case "claim_taken":
+      return Effect.fail(
+        new ClaimTaken({
+          kind: row.o_detail as ClaimKind,
+          holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
+        })
+      )
+    case "newer":
+      return Effect.fail(new StoreUnavailable({ cause: "the stream was written by a later release" }))
+    case "broken":
+      return Effect.die(new Error(`the change cannot be recorded: ${row.o_detail}`))
+  }
+}
+
+/** Records one change in one statement of its own, so that a lost connection leaves all of it or nothing. */
+export const makeAppend = ({
+  schema,
+  writes
+}: PostgresClients): ((change: StreamChange) => Effect.Effect<Appended, Refusal>) => {
+  const append = statement<OutcomeRow>(writes, schema, APPEND)
+  return (change) =>
+    Effect.suspend(() => guarded(append(parametersOf(change)))).pipe(
+      Effect.flatMap((rows) => answerOf(rows[0]!))
+    )
+}

@@ -1,0 +1,34 @@
+import type { PgClient } from "@effect/sql-pg/PgClient"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { type Effect, Result } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
+import { inSchema } from "./Migrations.ts"
+
+/**
+ * The connections of a store. One slow statement holds up those that share its connection, so whatever can wait for
+ * a lock goes through `writes`, which does not multiplex.
+ */
+export interface PostgresClients {
+  readonly schema: string
+  readonly reads: PgClient
+  readonly writes: PgClient
+}
+
+/** A parameter: always text (or null), so that one statement has one form and is prepared once. */
+export type Parameter = string | null | ReadonlyArray<string>
+
+/** An empty list would be sent without its type, and so be another form of the statement. */
+const typed = (parameter: Parameter): unknown =>
+  typeof parameter === "string" || parameter === null
+    ? parameter
+    : Result.getOrThrow(PgTypes.array(parameter, PgTypes.OID.text))
+
+/** A statement with its schema put in, ready to be sent. */
+export const statement = <Row extends object>(
+  client: PgClient,
+  schema: string,
+  text: string
+): ((parameters: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>) => {
+  const ready = inSchema(text, schema)
+  return (parameters) => client.unsafe<Row>(ready, parameters.map(typed))
+}

@@ -1,0 +1,262 @@
+import type { AuthorizationState } from "@svc/domain/MandateState"
+import {
+  type AuthorizationList,
+  type AuthorizationListQuery,
+  DUE_STREAMS_PER_LIST,
+  type JournalQuery,
+  type Loaded,
+  type LoadedStream,
+  type LoadQuery,
+  type MandateList,
+  type MandateListQuery,
+  type MandateStore,
+  type StreamReference
+} from "@svc/domain/ports/MandateStore"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import {
+  isStorable,
+  RECORD_SCHEMA,
+  readAuthorization,
+  readMandate,
+  readReservation,
+  readSession,
+  readSubject,
+  UnreadableRecord
+} from "./RecordCodec.ts"
+import { guarded } from "./StoreFault.ts"
+
+/** Nanoseconds since the epoch by the database's clock. */
+export const CLOCK = "(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000"
+
+/** Events that one statement reads; an answer is read row by row, so none of them is too large. */
+const JOURNAL_PAGE = 200
+
+type Reads = Omit<MandateStore["Service"], "append">
+
+interface LoadRow {
+  readonly o_clock: bigint
+  readonly o_organization: string | null
+  readonly o_fingerprint: string | null
+  readonly o_resource: string | null
+  readonly o_revision: bigint | null
+  readonly o_seq: bigint
+  readonly o_hash: string
+  readonly o_occurred_at: bigint
+  readonly o_bytes: bigint
+  readonly o_snapshot: string
+  readonly o_open: ReadonlyArray<string> | null
+  readonly o_due: ReadonlyArray<string> | null
+  readonly o_named: ReadonlyArray<string> | null
+  readonly o_session: string | null
+  readonly o_subject: string | null
+  readonly o_subject_revision: bigint | null
+}
+
+const LOAD =
+  "select * from {schema}.load_stream($1::text, $2::text, $3::text, $4::text, $5::text, $6::boolean)"
+
+const referenceOf = (stream: StreamReference | undefined): readonly [string, string] | undefined => {
+  if (stream === undefined) return undefined
+  if ("mandate" in stream) return ["mandate", stream.mandate]
+  if ("authorization" in stream) return ["authorization", stream.authorization]
+  if ("approvalSession" in stream) return ["session", stream.approvalSession]
+  return ["token", stream.approvalTokenHash]
+}
+
+const orNull = (text: string | undefined): string | null =>
+  text === undefined || !isStorable(text) ? null : text
+
+const loadParameters = (query: LoadQuery): ReadonlyArray<Parameter> => {
+  const [kind, reference] = referenceOf(query.stream) ?? []
+  return [
+    orNull(query.organization),
+    kind ?? null,
+    orNull(reference),
+    orNull(query.authorization),
+    orNull(query.idempotencyKey),
+    String(query.approval === true)
+  ]
+}
+
+const streamOf = (row: LoadRow): LoadedStream => {
+  const full = [...(row.o_due ?? []), ...(row.o_named ?? [])].map(readAuthorization)
+  const authorizations: ReadonlyMap<string, AuthorizationState> = new Map(full.map((one) => [one.id, one]))
+  return {
+    organization: row.o_organization!,
+    revision: Number(row.o_revision),
+    head: {
+      seq: Number(row.o_seq),
+      hash: row.o_hash,
+      occurredAt: row.o_occurred_at,
+      bytes: Number(row.o_bytes)
+    },
+    state: {
+      mandate: readMandate(row.o_snapshot),
+      open: (row.o_open ?? []).map(readReservation),
+      authorizations
+    },
+    ...(row.o_session === null ? {} : { session: readSession(row.o_session) }),
+    ...(row.o_subject === null ? {} : { subject: readSubject(row.o_subject, Number(row.o_subject_revision)) })
+  }
+}
+
+const later = (left: Instant, right: Instant): Instant => (left > right ? left : right)
+
+const loadedOf = (row: LoadRow): Loaded => ({
+  now: row.o_revision === null ? row.o_clock : later(row.o_clock, row.o_occurred_at),
+  ...(row.o_fingerprint === null
+    ? {}
+    : { held: { fingerprint: row.o_fingerprint, resource: row.o_resource! } }),
+  ...(row.o_revision === null ? {} : { stream: streamOf(row) })
+})
+
+const makeLoad = ({ reads, schema }: PostgresClients): Reads["load"] => {
+  const load = statement<LoadRow>(reads, schema, LOAD)
+  return (query) => guarded(Effect.map(load(loadParameters(query)), (rows) => loadedOf(rows[0]!)))
+}
+
+interface MandateListRow {
+  readonly clock: bigint
+  readonly due: ReadonlyArray<string>
+  readonly snapshots: ReadonlyArray<string>
+}
+
+interface Filters {
+  readonly state: boolean
+  readonly subject: boolean
+  readonly after: boolean
+}
+
+/** One statement per set of filters, so that each has the plan that suits it. */
+const listMandatesStatement = ({ after, state, subject }: Filters): string => {
+  const shown = `${subject ? " and s.subject = $2" : ""}${after ? " and s.mandate < $3" : ""}`
+  return `with clock as materialized (
+  select ${CLOCK} as now, $2::text as subject, $3::text as after, $4::text as state
+)
+select clock.now as clock,
+  array(select s.mandate from {schema}.stream s
+    where s.organization = $1::text and s.next_due <= clock.now${shown}
+    order by s.next_due, s.mandate limit ${DUE_STREAMS_PER_LIST + 1}) as due,
+  array(select s.snapshot from {schema}.stream s
+    where s.organization = $1::text${shown}${state ? " and s.state = $4" : ""}
+    order by s.mandate desc limit $5::bigint) as snapshots
+from clock`
+}
+
+const makeListMandates = ({ reads, schema }: PostgresClients): Reads["listMandates"] => {
+  const prepare = (filters: Filters) =>
+    statement<MandateListRow>(reads, schema, listMandatesStatement(filters))
+  return (query: MandateListQuery) => {
+    const { after, state, subjectReference: subject } = query
+    const list = prepare({
+      state: state !== undefined,
+      subject: subject !== undefined,
+      after: after !== undefined
+    })
+    const parameters = [
+      query.organization,
+      orNull(subject),
+      orNull(after),
+      orNull(state),
+      String(query.limit + 1)
+    ]
+    return guarded(
+      Effect.map(list(parameters), ([row]): MandateList => {
+        const { clock, due, snapshots } = row!
+        return { now: clock, due, mandates: snapshots.map(readMandate) }
+      })
+    )
+  }
+}
+
+interface AuthorizationListRow {
+  readonly clock: bigint
+  readonly occurred_at: bigint
+  readonly next_due: bigint | null
+  readonly snapshot: string
+  readonly records: ReadonlyArray<string>
+}
+
+const listAuthorizationsStatement = (hasState: boolean): string => `select ${CLOCK} as clock,
+  s.occurred_at, s.next_due, s.snapshot,
+  array(select a.record from {schema}.authorization_row a
+    where a.organization = $1::text and a.mandate = $2::text and a.ordinal < $3::bigint
+      and ($4::text is null or a.state = $4)${hasState ? " and a.state = $4" : ""}
+    order by a.ordinal desc limit $5::bigint) as records
+from {schema}.stream s where s.organization = $1::text and s.mandate = $2::text`
+
+const makeListAuthorizations = ({ reads, schema }: PostgresClients): Reads["listAuthorizations"] => {
+  const ofAll = statement<AuthorizationListRow>(reads, schema, listAuthorizationsStatement(false))
+  const ofState = statement<AuthorizationListRow>(reads, schema, listAuthorizationsStatement(true))
+  return (query: AuthorizationListQuery) => {
+    if (!isStorable(query.mandate)) return Effect.succeed(undefined)
+    const parameters = [
+      query.organization,
+      query.mandate,
+      String(query.afterOrder ?? Number.MAX_SAFE_INTEGER),
+      query.state ?? null,
+      String(query.limit + 1)
+    ]
+    const list = query.state === undefined ? ofAll : ofState
+    return guarded(Effect.map(list(parameters), ([row]) => (row === undefined ? undefined : listOf(row))))
+  }
+}
+
+const listOf = (row: AuthorizationListRow): AuthorizationList => {
+  const now = later(row.clock, row.occurred_at)
+  return {
+    now,
+    mandate: readMandate(row.snapshot),
+    due: row.next_due !== null && row.next_due <= now,
+    authorizations: row.records.map(readAuthorization)
+  }
+}
+
+interface EventRow {
+  readonly schema: number
+  readonly text: string
+}
+
+const JOURNAL = `select e.schema, e.text from {schema}.event e
+where e.organization = $1::text and e.mandate = $2::text and e.seq > $3::bigint and e.seq <= $4::bigint
+order by e.seq limit $5::bigint`
+
+const textOf = ({ schema, text }: EventRow): string => {
+  if (schema <= RECORD_SCHEMA) return text
+  throw new UnreadableRecord({ detail: `an event has schema ${schema}, this release reads ${RECORD_SCHEMA}` })
+}
+
+/** Page by page: a journal may be longer than what one answer holds. What was recorded stays, so pages agree. */
+const makeJournal = ({ reads, schema }: PostgresClients): Reads["journal"] => {
+  const page = statement<EventRow>(reads, schema, JOURNAL)
+  return Effect.fnUntraced(function* ({ afterSeq, limit, mandate, organization, uptoSeq }: JournalQuery) {
+    const texts: Array<string> = []
+    if (!isStorable(mandate)) return texts
+    for (;;) {
+      const size = Math.min(JOURNAL_PAGE, limit - texts.length)
+      const parameters = [organization, mandate, afterSeq + texts.length, uptoSeq, size].map(String)
+      const rows = yield* guarded(Effect.map(page(parameters), (found) => found.map(textOf)))
+      texts.push(...rows)
+      if (rows.length < size || texts.length >= limit) return texts
+    }
+  })
+}
+
+const DUE = `select s.organization, s.mandate from {schema}.stream s
+where s.next_due <= (select ${CLOCK}) order by s.next_due, s.mandate limit $1::bigint`
+
+const makeDue = ({ reads, schema }: PostgresClients): Reads["due"] => {
+  const due = statement<{ readonly organization: string; readonly mandate: string }>(reads, schema, DUE)
+  return (limit) => guarded(due([String(limit)]))
+}
+
+/** The reads of mandates: each one statement, and so of one snapshot; the journal alone is read page by page. */
+export const makeReads = (clients: PostgresClients): Reads => ({
+  load: makeLoad(clients),
+  listMandates: makeListMandates(clients),
+  listAuthorizations: makeListAuthorizations(clients),
+  journal: makeJournal(clients),
+  due: makeDue(clients)
+})

@@ -1,0 +1,116 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { type Cause, Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
+import { Reactivity } from "effect/reactivity"
+import type { SqlError } from "effect/sql/SqlError"
+import { migrate, pendingMigrations } from "./Migrate.ts"
+import { makeAppend } from "./PostgresAppend.ts"
+import type { PostgresClients } from "./PostgresClients.ts"
+import { makeOrganizations } from "./PostgresOrganizations.ts"
+import { makeReads } from "./PostgresReads.ts"
+import { makeSubjects } from "./PostgresSubjects.ts"
+import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
+
+/** The schema that everything is kept in, unless another is named. */
+export const DEFAULT_SCHEMA = "svc"
+
+/** Largest answer to one statement, in bytes: the open reservations of one mandate that are due at once, in full. */
+export const MAX_MESSAGE_BYTES = 67_108_864
+
+/** Longest that the server works on one statement, in milliseconds; a little less than the client waits. */
+const STATEMENT_TIMEOUT_MILLISECONDS = 9000
+
+/** Longest that a start waits for the server, migrations included. */
+const START_TIMEOUT = "60 seconds"
+
+const READ_CONNECTIONS = 4
+const WRITE_CONNECTIONS = 16
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: Redacted.Redacted
+  readonly schema?: string
+  /** Most connections for reads, which are multiplexed, and for writes, of which each has one of its own. */
+  readonly readConnections?: number
+  readonly writeConnections?: number
+}
+
+/** Connections to a server, opened when they are needed. */
+export const connect = (
+  options: PostgresOptions
+): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> => {
+  const config = {
+    url: options.url,
+    applicationName: "svc",
+    maxMessageSize: MAX_MESSAGE_BYTES,
+    connectTimeout: "5 seconds",
+    startupParameters: {
+      statement_timeout: String(STATEMENT_TIMEOUT_MILLISECONDS),
+      default_transaction_isolation: "read committed",
+      // A plan that was made while the tables were empty would read all of them for as long as it is kept.
+      enable_seqscan: "off"
+    }
+  } as const
+  return Effect.all({
+    schema: Effect.succeed(options.schema ?? DEFAULT_SCHEMA),
+    reads: PgClient.make({
+      ...config,
+      multiplex: true,
+      maxConnections: options.readConnections ?? READ_CONNECTIONS
+    }),
+    writes: PgClient.make({ ...config, maxConnections: options.writeConnections ?? WRITE_CONNECTIONS })
+  })
+}
+
+/** What this store serves: the storage ports of the domain, and the records of signing keys. */
+export type StoragePorts = MandateStore | SubjectStore | Organizations | SigningKeyRecords
+
+/** The storage ports over the given connections. */
+export const portsOf = (clients: PostgresClients): Context.Context<StoragePorts> =>
+  Context.empty().pipe(
+    Context.add(MandateStore, { ...makeReads(clients), append: makeAppend(clients) }),
+    Context.add(SubjectStore, makeSubjects(clients)),
+    Context.add(Organizations, makeOrganizations(clients)),
+    Context.add(SigningKeyRecords, makeSigningKeyRecords(clients))
+  )
+
+/** A server's schema lacks steps that this release needs. */
+export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
+  readonly pending: ReadonlyArray<string>
+}> {}
+
+const bringUpToDate = (
+  { schema, writes }: PostgresClients,
+  migrations: "run" | "require"
+): Effect.Effect<void, MigrationsPending | SqlError | Cause.TimeoutError> =>
+  Effect.gen(function* () {
+    if (migrations === "run") return yield* Effect.asVoid(migrate(writes, schema))
+    const pending = yield* pendingMigrations(writes, schema)
+    if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
+  }).pipe(Effect.timeout(START_TIMEOUT))
+
+/** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
+export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyArray<string>, SqlError> =>
+  Effect.gen(function* () {
+    const { schema, writes } = yield* connect(options)
+    const lacking = yield* pendingMigrations(writes, schema)
+    yield* migrate(writes, schema)
+    return lacking.map(({ name }) => name)
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+
+/**
+ * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema is brought up
+ * to date, or must be so already. The clock is the server's.
+ */
+export const layer = (
+  options: PostgresOptions & { readonly migrations: "run" | "require" }
+): Layer.Layer<StoragePorts, MigrationsPending | SqlError | Cause.TimeoutError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const clients = yield* connect(options)
+      yield* bringUpToDate(clients, options.migrations)
+      return portsOf(clients)
+    })
+  ).pipe(Layer.provide(Reactivity.layer))

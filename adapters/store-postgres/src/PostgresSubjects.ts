@@ -1,0 +1,39 @@
+import { Stale } from "@svc/domain/ports/MandateStore"
+import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { Effect } from "effect"
+import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { CLOCK } from "./PostgresReads.ts"
+import { readSubject, writeSubject } from "./RecordCodec.ts"
+import { guarded } from "./StoreFault.ts"
+
+const LOAD = `select clock.now as clock, s.record, s.revision
+from (select ${CLOCK} as now) clock
+left join {schema}.subject s on s.organization = $1::text and s.subject = $2::text`
+
+const REPLACE = `update {schema}.subject s set revision = s.revision + 1, record = $4::text
+where s.organization = $1::text and s.subject = $2::text and s.revision = $3::bigint
+returning s.revision`
+
+interface SubjectRow {
+  readonly clock: bigint
+  readonly record: string | null
+  readonly revision: bigint | null
+}
+
+export const makeSubjects = ({ reads, schema, writes }: PostgresClients): SubjectStore["Service"] => {
+  const load = statement<SubjectRow>(reads, schema, LOAD)
+  const replace = statement(writes, schema, REPLACE)
+  return {
+    load: ({ organization, subjectReference }) =>
+      guarded(
+        Effect.map(load([organization, subjectReference]), ([row]) => ({
+          now: row!.clock,
+          subject: row!.record === null ? undefined : readSubject(row!.record, Number(row!.revision))
+        }))
+      ),
+    replace: ({ expected, next, organization, subjectReference }) =>
+      guarded(replace([organization, subjectReference, String(expected), writeSubject(next)])).pipe(
+        Effect.flatMap((rows) => (rows.length === 0 ? Effect.fail(new Stale()) : Effect.void))
+      )
+  }
+}

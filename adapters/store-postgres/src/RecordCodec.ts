@@ -1,0 +1,165 @@
+import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
+import type {
+  AuthorizationState,
+  Counters,
+  MandateState,
+  OpenReservation,
+  PinnedPeriod
+} from "@svc/domain/MandateState"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Data } from "effect"
+
+/** The form of what this release writes. A later release that changes it counts on, and reads all earlier ones. */
+export const RECORD_SCHEMA = 1
+
+/** A record was written by a later release, or is none: nothing may be decided on it, and nothing written. */
+export class UnreadableRecord extends Data.TaggedError("UnreadableRecord")<{ readonly detail: string }> {}
+
+/** Records as JSON: sums and instants as decimal strings, everything else as it is. */
+interface Envelope {
+  readonly schema: number
+  readonly value: unknown
+}
+
+const write = (value: unknown): string => JSON.stringify({ schema: RECORD_SCHEMA, value } satisfies Envelope)
+
+const read = (text: string): unknown => {
+  const { schema, value } = JSON.parse(text) as Envelope
+  if (schema !== RECORD_SCHEMA) {
+    throw new UnreadableRecord({
+      detail: `a record has schema ${schema}, this release reads ${RECORD_SCHEMA}`
+    })
+  }
+  return value
+}
+
+/** A type with some of its members written as decimal strings. */
+type Written<A, K extends keyof A> = Omit<A, K> & { readonly [P in K]: string }
+
+type WrittenPeriod = Written<PinnedPeriod, "startsAt" | "endsAt">
+type WrittenCounters = Written<Counters, "committedAmount" | "reservedAmount" | "lateAmount">
+
+const writePeriod = (period: PinnedPeriod): WrittenPeriod => ({
+  period: period.period,
+  startsAt: String(period.startsAt),
+  endsAt: String(period.endsAt)
+})
+
+const readPeriod = (period: WrittenPeriod): PinnedPeriod => ({
+  period: period.period,
+  startsAt: BigInt(period.startsAt),
+  endsAt: BigInt(period.endsAt)
+})
+
+const writeCounters = (counters: Counters): WrittenCounters => ({
+  ...counters,
+  committedAmount: String(counters.committedAmount),
+  reservedAmount: String(counters.reservedAmount),
+  lateAmount: String(counters.lateAmount)
+})
+
+const readCounters = (counters: WrittenCounters): Counters => ({
+  ...counters,
+  committedAmount: BigInt(counters.committedAmount),
+  reservedAmount: BigInt(counters.reservedAmount),
+  lateAmount: BigInt(counters.lateAmount)
+})
+
+type WrittenMandate = Omit<MandateState, "totals" | "periods"> & {
+  readonly totals: WrittenCounters
+  readonly periods: ReadonlyArray<WrittenPeriod & { readonly counters: WrittenCounters }>
+}
+
+export const writeMandate = (mandate: MandateState): string =>
+  write({
+    ...mandate,
+    totals: writeCounters(mandate.totals),
+    periods: mandate.periods.map((period) => ({
+      ...writePeriod(period),
+      counters: writeCounters(period.counters)
+    }))
+  } satisfies WrittenMandate)
+
+export const readMandate = (text: string): MandateState => {
+  const mandate = read(text) as WrittenMandate
+  return {
+    ...mandate,
+    totals: readCounters(mandate.totals),
+    periods: mandate.periods.map((period) => ({
+      ...readPeriod(period),
+      counters: readCounters(period.counters)
+    }))
+  }
+}
+
+type WrittenAuthorization = Omit<AuthorizationState, "periods"> & {
+  readonly periods: ReadonlyArray<WrittenPeriod>
+}
+
+export const writeAuthorization = (authorization: AuthorizationState): string =>
+  write({ ...authorization, periods: authorization.periods.map(writePeriod) } satisfies WrittenAuthorization)
+
+export const readAuthorization = (text: string): AuthorizationState => {
+  const authorization = read(text) as WrittenAuthorization
+  return { ...authorization, periods: authorization.periods.map(readPeriod) }
+}
+
+type WrittenReservation = Omit<Written<OpenReservation, "amount" | "expiresAt">, "periods"> & {
+  readonly periods: ReadonlyArray<WrittenPeriod>
+}
+
+export const writeReservation = (reservation: OpenReservation): string =>
+  write({
+    ...reservation,
+    amount: String(reservation.amount),
+    expiresAt: String(reservation.expiresAt),
+    periods: reservation.periods.map(writePeriod)
+  } satisfies WrittenReservation)
+
+export const readReservation = (text: string): OpenReservation => {
+  const reservation = read(text) as WrittenReservation
+  return {
+    ...reservation,
+    amount: BigInt(reservation.amount),
+    expiresAt: BigInt(reservation.expiresAt),
+    periods: reservation.periods.map(readPeriod)
+  }
+}
+
+type WrittenSession = Written<ApprovalSessionState, "createdAt" | "expiresAt">
+
+export const writeSession = (session: ApprovalSessionState): string =>
+  write({
+    ...session,
+    createdAt: String(session.createdAt),
+    expiresAt: String(session.expiresAt)
+  } satisfies WrittenSession)
+
+export const readSession = (text: string): ApprovalSessionState => {
+  const session = read(text) as WrittenSession
+  return { ...session, createdAt: BigInt(session.createdAt), expiresAt: BigInt(session.expiresAt) }
+}
+
+/** Without its revision, which the store counts in a column. */
+export const writeSubject = ({ passkeys, userHandle }: SubjectCredentials): string =>
+  write({ passkeys, userHandle })
+
+export const readSubject = (text: string, revision: number): SubjectCredentials => ({
+  ...(read(text) as Omit<SubjectCredentials, "revision">),
+  revision
+})
+
+/** For records that are JSON already. */
+export const writePlain: (record: object) => string = write
+
+export const readPlain = <A>(text: string): A => read(text) as A
+
+const LAST_BIGINT = 2n ** 63n - 1n
+const FIRST_BIGINT = -(2n ** 63n)
+
+/** An instant for a column that is only ever compared with the clock: held within the range of a bigint. */
+export const comparable = (instant: Instant): string =>
+  String(instant > LAST_BIGINT ? LAST_BIGINT : instant < FIRST_BIGINT ? FIRST_BIGINT : instant)
+
+/** Whether a text can be a value of a column at all: what cannot is nowhere to be found. */
+export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()

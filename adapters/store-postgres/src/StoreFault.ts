@@ -1,0 +1,42 @@
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { Cause, type Duration, Effect } from "effect"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import { UnreadableRecord } from "./RecordCodec.ts"
+
+/** Longest that one statement may take. A frozen server never answers by itself. */
+export const CALL_TIMEOUT: Duration.Input = "10 seconds"
+
+const RETRY_AFTER_SECONDS = 1
+
+const unavailable = (cause: unknown): StoreUnavailable =>
+  new StoreUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
+
+const isFault = (error: unknown): boolean =>
+  isSqlError(error) || error instanceof UnreadableRecord || Cause.isTimeoutError(error)
+
+const faultIn = (cause: Cause.Cause<unknown>): unknown => {
+  for (const reason of cause.reasons) {
+    if (Cause.isFailReason(reason) && isFault(reason.error)) return reason.error
+    if (Cause.isDieReason(reason) && isFault(reason.defect)) return reason.defect
+  }
+  return undefined
+}
+
+/** The failures that {@link guarded} takes away. */
+type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
+
+/**
+ * Runs one statement. A database that cannot be reached, does not answer in time, refuses, or holds what a later
+ * release wrote is `StoreUnavailable`, whether it shows as a failure or as a defect.
+ */
+export const guarded = <A, E>(
+  statement: Effect.Effect<A, E>
+): Effect.Effect<A, StoreUnavailable | Exclude<E, FaultError>> =>
+  Effect.catchCause(
+    Effect.timeout(statement, CALL_TIMEOUT),
+    (cause): Effect.Effect<never, StoreUnavailable | Exclude<E, FaultError>> => {
+      const fault = faultIn(cause)
+      if (fault !== undefined) return Effect.fail(unavailable(fault))
+      return Effect.failCause(cause as Cause.Cause<Exclude<E, FaultError>>)
+    }
+  )

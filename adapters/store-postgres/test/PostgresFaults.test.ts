@@ -1,0 +1,167 @@
+import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { createdChange, followingChange, newIdentifier, revokedFact } from "@svc/testkit/StoreFixtures"
+import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inSchema } from "../src/Migrations.ts"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import { SigningKeyRecords } from "../src/SigningKeyRecords.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+
+const server = await startTestPostgres()
+const url = Redacted.make(server?.url ?? "")
+
+const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
+
+const storeIn = (
+  schema: string,
+  options: Partial<PostgresStore.PostgresOptions & { readonly migrations: "run" | "require" }> = {}
+) => Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run", ...options })), identityOf)
+
+const identityOf = (ports: Context.Context<PostgresStore.StoragePorts>) => Context.get(ports, MandateStore)
+
+const newMandate = Effect.fn("newMandate")(function* (store: MandateStore["Service"]) {
+  const mandate = newIdentifier("mnd_")
+  const organization = newIdentifier("org_")
+  const { now } = yield* store.load({ organization })
+  const place = { organization, mandate, subjectReference: mandate }
+  yield* store.append(createdChange(place, now))
+  return place
+})
+
+/** One event more, at whatever revision the stream is. */
+const addEvent = Effect.fn("addEvent")(function* (
+  store: MandateStore["Service"],
+  place: { readonly organization: string; readonly mandate: string }
+) {
+  const { now, stream } = yield* store.load({ organization: place.organization, stream: place })
+  if (stream === undefined) return yield* Effect.die(new Error("the mandate is gone"))
+  return yield* store.append(followingChange({ now, stream }, [revokedFact(now)]))
+})
+
+const isUnavailable = <A, E>(exit: Exit.Exit<A, E>): boolean =>
+  Exit.isFailure(exit) && Option.getOrUndefined(Cause.findErrorOption(exit.cause)) instanceof StoreUnavailable
+
+const withClient = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.flatMap(PgClient.make({ url }), use)).pipe(Effect.provide(Reactivity.layer))
+
+const recovered = Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 200 })
+
+describe.skipIf(server === undefined)("PostgresStore under faults", () => {
+  afterAll(() => server?.stop())
+
+  it.live("several processes may migrate at once, and one that needs it done says what is lacking", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const refusal = yield* Effect.flip(storeIn(schema, { migrations: "require" }))
+      assert(refusal._tag === "MigrationsPending")
+      assert.deepStrictEqual(refusal.pending, ["tables", "load_stream", "append_change"])
+      const stores = yield* Effect.all(
+        Array.from({ length: 6 }, () => storeIn(schema)),
+        { concurrency: "unbounded" }
+      )
+      const place = yield* newMandate(stores[0]!)
+      yield* addEvent(stores[5]!, place)
+      yield* storeIn(schema, { migrations: "require" })
+    })
+  )
+
+  it.live("one connection each serves many at once", () =>
+    Effect.gen(function* () {
+      const store = yield* storeIn(newSchema(), { readConnections: 1, writeConnections: 1 })
+      const places = yield* Effect.replicateEffect(newMandate(store), 50, { concurrency: "unbounded" })
+      const results = yield* Effect.forEach(places, (place) => addEvent(store, place), {
+        concurrency: "unbounded"
+      })
+      assert.isTrue(results.every(({ revision }) => revision === 2))
+    })
+  )
+
+  it.live("connections that are terminated are typed failures, and nothing is half written", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const store = yield* storeIn(schema)
+      const place = yield* newMandate(store)
+      const terminate = withClient(
+        (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'svc' and query like ${`%${schema}%`}`
+      )
+      let acknowledged = 1
+      const write = Effect.exit(addEvent(store, place)).pipe(
+        Effect.tap((exit) =>
+          Effect.sync(() => {
+            if (Exit.isSuccess(exit)) acknowledged = exit.value.revision
+            else assert.isTrue(isUnavailable(exit), Cause.pretty(exit.cause))
+          })
+        )
+      )
+      yield* Effect.all(
+        [
+          Effect.replicateEffect(write, 60, { discard: true }),
+          Effect.replicateEffect(Effect.delay(terminate, "20 millis"), 8, { discard: true })
+        ],
+        { concurrency: 2, discard: true }
+      )
+      const { revision } = yield* recovered(addEvent(store, place))
+      assert.isAtLeast(revision, acknowledged + 1)
+      const { stream } = yield* store.load({ organization: place.organization, stream: place })
+      const texts = yield* store.journal({ ...place, afterSeq: 0, uptoSeq: 1000, limit: 1000 })
+      assert.strictEqual(texts.length, stream?.head.seq)
+      assert.strictEqual(stream?.revision, revision)
+    })
+  )
+
+  it.live("a stream of a later release is not read and not written", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const store = yield* storeIn(schema)
+      const place = yield* newMandate(store)
+      const reference = { organization: place.organization, stream: place }
+      const { now, stream } = yield* store.load(reference)
+      const change = followingChange({ now, stream: stream! }, [revokedFact(now)])
+      const later = (statement: string) =>
+        withClient((sql) => sql.unsafe(inSchema(statement, schema), [place.mandate]))
+      yield* later(`update {schema}.stream set schema = 2 where mandate = $1`)
+      assert.isTrue(isUnavailable(yield* Effect.exit(store.append(change))))
+      yield* later(
+        `update {schema}.stream set snapshot = replace(snapshot, '"schema":1', '"schema":2') where mandate = $1`
+      )
+      assert.isTrue(isUnavailable(yield* Effect.exit(store.load(reference))))
+      const list = store.listMandates({ organization: place.organization, limit: 1 })
+      assert.isTrue(isUnavailable(yield* Effect.exit(list)))
+      const texts = yield* store.journal({ ...place, afterSeq: 0, uptoSeq: 9, limit: 9 })
+      assert.strictEqual(texts.length, 1)
+    })
+  )
+
+  it.live("of several first signing keys one is recorded", () =>
+    Effect.gen(function* () {
+      const ports = yield* Layer.build(PostgresStore.layer({ url, schema: newSchema(), migrations: "run" }))
+      const records = Context.get(ports, SigningKeyRecords)
+      const point = { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", x: "x", y: "y" } as const
+      const add = (kid: string) => records.addFirst({ publicJwk: { ...point, kid }, sealed: `of ${kid}` })
+      yield* Effect.forEach(["a", "b", "c"], add, { concurrency: "unbounded" })
+      const list = yield* records.list
+      assert.strictEqual(list.length, 1)
+      assert.strictEqual(list[0]!.sealed, `of ${list[0]!.publicJwk.kid}`)
+      assert.isTrue(list[0]!.isSigning)
+    })
+  )
+
+  it.live.skipIf(server?.own === undefined)("a server that crashes and comes back loses nothing", () =>
+    Effect.gen(function* () {
+      const store = yield* storeIn(newSchema())
+      const place = yield* newMandate(store)
+      const { revision } = yield* addEvent(store, place)
+      yield* Effect.promise(() => server!.own!.crash())
+      for (let attempt = 0; attempt < 3; attempt++) {
+        assert.isTrue(isUnavailable(yield* Effect.exit(addEvent(store, place))))
+      }
+      yield* Effect.promise(() => server!.own!.start())
+      const after = yield* recovered(addEvent(store, place))
+      assert.strictEqual(after.revision, revision + 1)
+    })
+  )
+})

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
+import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
+import { formatInstant } from "@svc/protocol/Timestamp"
+import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
+import { replayJournal, snapshotFaults } from "@svc/testkit/JournalReplay"
+import {
+  commitReport,
+  harnessDeployment,
+  harnessOrganization,
+  makeCaller,
+  proposalBody,
+  recurringBody,
+  storedJournal
+} from "@svc/testkit/ProgramHarness"
+import { DAY, newIdentifier } from "@svc/testkit/StoreFixtures"
+import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import { Effect, Layer, Redacted, Result } from "effect"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+
+const server = await startTestPostgres()
+
+const PROCESSES = 3
+const PROPOSALS = 60
+const AMOUNT = 1000
+const BUDGET = 20_000
+const CLIENTS = 64
+
+/** The ports of one process: connections of its own to the shared database. */
+const processOn = (schema: string) =>
+  Layer.build(
+    Layer.fresh(
+      Layer.mergeAll(
+        PostgresStore.layer({ url: Redacted.make(server?.url ?? ""), schema, migrations: "run" }),
+        TimeZonesIntl.layer,
+        harnessDeployment,
+        RandomnessNodeCrypto.layer,
+        SignerNodeCrypto.layerEphemeral,
+        Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
+        IdentityVerifierJose.layer,
+        PasskeyVerifierWebAuthn.layer
+      )
+    )
+  )
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+const atOnce = { concurrency: "unbounded" } as const
+
+describe.skipIf(server === undefined)("several processes on one Postgres", () => {
+  afterAll(() => server?.stop())
+
+  it.live("overspend no budget, end each authorization once, and leave a whole journal", () =>
+    Effect.gen(function* () {
+      const schema = `races_${randomBytes(6).toString("hex")}`
+      const processes = yield* Effect.all(numbers(PROCESSES).map(() => processOn(schema)))
+      const caller = makeCaller(harnessOrganization({ id: newIdentifier("org_") }))
+      const organization = caller.organization.id
+      const on = (number: number) => Effect.provide(processes[number % PROCESSES]!)
+      const loadNow = Effect.flatMap(MandateStore, (store) => store.load({ organization }))
+      const { now } = yield* loadNow.pipe(on(0))
+      const policy = { max_total_amount: BUDGET, periods: [{ unit: "MONTH", max_amount: 1_000_000 }] }
+      const body = recurringBody(policy, { window: { ends_at: formatInstant(now + 30n * DAY) } })
+
+      const created = yield* Effect.forEach(
+        numbers(CLIENTS),
+        (client) => caller.create(body, "one key").pipe(on(client)),
+        atOnce
+      )
+      const mandate = created[0]!.resource.id
+      assert.deepStrictEqual([...new Set(created.map(({ resource }) => resource.id))], [mandate])
+      yield* caller.approve(mandate).pipe(on(1))
+
+      const proposed = yield* Effect.forEach(
+        numbers(PROPOSALS),
+        (number) => caller.propose(mandate, proposalBody(number, AMOUNT)).pipe(on(number)),
+        atOnce
+      )
+      const reserved = proposed.flatMap(({ resource }, number) =>
+        resource.state === "RESERVED" ? [{ id: resource.id, number }] : []
+      )
+      assert.strictEqual(reserved.length, BUDGET / AMOUNT)
+
+      const report = { reported_accepted_at: formatInstant(now) }
+      const outcomes = yield* Effect.forEach(
+        reserved.flatMap((one) => [
+          { ...one, kind: "commit" as const },
+          { ...one, kind: "cancel" as const }
+        ]),
+        ({ id, kind, number }, index) =>
+          Effect.result(
+            kind === "commit" ? caller.commit(id, commitReport(number, report)) : caller.cancel(id)
+          ).pipe(on(index)),
+        atOnce
+      )
+      const wins = outcomes.filter(Result.isSuccess).length
+      assert.strictEqual(wins, reserved.length)
+
+      const texts = yield* storedJournal(organization, mandate).pipe(on(2))
+      const replayed = replayJournal(texts)
+      const terminal = texts
+        .map((text) => JSON.parse(text))
+        .filter(({ type }) => type === "authorization.committed" || type === "authorization.cancelled")
+      assert.strictEqual(terminal.length, reserved.length)
+      assert.strictEqual(new Set(terminal.map((event) => event.authorization_id)).size, reserved.length)
+      const stored = yield* Effect.flatMap(MandateStore, (store) =>
+        store.load({ organization, stream: { mandate } })
+      ).pipe(on(0))
+      const { head, state } = stored.stream!
+      assert.deepStrictEqual(snapshotFaults(replayed, { ...state, head }), [])
+    })
+  )
+})
