@@ -1,0 +1,72 @@
+/** How long and how hard one soak is. */
+export interface SoakSettings {
+  readonly seed: number
+  readonly clients: number
+  readonly processes: number
+  /** Least number of operations; a kill that is still to come adds some. */
+  readonly operations: number
+  readonly kills: number
+}
+
+export type SoakStore = "postgres" | "pglite"
+
+export const SOAK_HELP = `npm run soak: kills server processes at random instants under load, then audits the tables.
+
+  --store=postgres|pglite|both   default both; on PGlite there is one process
+  --operations=10000             on Postgres
+  --kills=200                    on Postgres
+  --pglite-operations=2000
+  --pglite-kills=200
+  --processes=3                  on Postgres
+  --clients=64
+  --seed=                        repeats the choices of an earlier run; how they interleave is the machine's
+`
+
+const DEFAULTS = {
+  operations: 10_000,
+  kills: 200,
+  "pglite-operations": 2000,
+  "pglite-kills": 200,
+  processes: 3,
+  clients: 64,
+  seed: -1
+}
+
+export interface SoakPlan {
+  readonly seed: number
+  readonly stores: ReadonlyArray<{ readonly store: SoakStore; readonly settings: SoakSettings }>
+}
+
+/** Reads the command line; a text says what is wrong with it. */
+export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): SoakPlan | string => {
+  const numbers: Record<string, number> = { ...DEFAULTS }
+  let chosen = "both"
+  for (const argument of given) {
+    const [, name = "", value = ""] = /^--([a-z-]+)=(.+)$/u.exec(argument) ?? []
+    if (name === "store" && ["postgres", "pglite", "both"].includes(value)) chosen = value
+    else if (Object.hasOwn(DEFAULTS, name) && /^\d{1,10}$/u.test(value)) numbers[name] = Number(value)
+    else return `${argument} is not understood`
+  }
+  const read = (name: keyof typeof DEFAULTS): number => numbers[name] ?? DEFAULTS[name]
+  const seed = read("seed") === DEFAULTS.seed ? newSeed() : read("seed")
+  const common = { seed, clients: read("clients") }
+  const postgres = {
+    ...common,
+    processes: read("processes"),
+    operations: read("operations"),
+    kills: read("kills")
+  }
+  const pglite = {
+    ...common,
+    processes: 1,
+    operations: read("pglite-operations"),
+    kills: read("pglite-kills")
+  }
+  return {
+    seed,
+    stores: [
+      { store: "postgres" as const, settings: postgres },
+      { store: "pglite" as const, settings: pglite }
+    ].filter(({ store }) => chosen === "both" || chosen === store)
+  }
+}
