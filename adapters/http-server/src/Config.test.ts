@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
 import { DEV_HELP, devConfig, SERVER_HELP, serverConfig } from "./Config.ts"
@@ -124,7 +123,7 @@ describe("settings of the development server", () => {
   it.effect("have defaults for everything", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Effect.fromResult(yield* read(devConfig, {})), {
-        store: { pglite: join(".data", "pglite") },
+        store: "memory",
         port: 8080,
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },

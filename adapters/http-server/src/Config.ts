@@ -1,4 +1,3 @@
-import { join } from "node:path"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
@@ -155,7 +154,7 @@ const DATA_DIR = {
 } as const satisfies Setting<unknown>
 
 /** Its default depends on another setting. */
-const DEV_STORE = { ...STORE, byDefault: "pglite:{SVC_DATA_DIR}/pglite" } as const
+const DEV_STORE = { ...STORE, byDefault: "memory" } as const
 
 /** A variable that is empty is as one that is not there. */
 const written = (setting: Setting<unknown>): Effect.Effect<string | undefined, StartFault> =>
@@ -248,7 +247,7 @@ export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = req
 export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
   const dataDir = yield* required(DATA_DIR)
   return {
-    store: (yield* optional(STORE)) ?? { pglite: join(dataDir, "pglite") },
+    store: (yield* optional(STORE)) ?? "memory",
     ...(yield* readPorts),
     rateLimit: yield* required(RATE_LIMIT),
     logLevel: yield* required(LOG_LEVEL),

@@ -107,7 +107,7 @@ const soak = async (
   const world = newWorld()
   const starts: Array<number> = []
   const options = {
-    env: { SVC_DATA_DIR: folder, ...(storeUrl === undefined ? {} : { SVC_STORE: storeUrl }) },
+    env: { SVC_DATA_DIR: folder, SVC_STORE: storeUrl ?? `pglite:${join(folder, "pglite")}` },
     onReady: (milliseconds: number) => {
       starts.push(milliseconds)
     },
