@@ -10,7 +10,6 @@ import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Layer, Redacted } from "effect"
 import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault.ts"
-import * as StoredSigner from "./StoredSigner.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 
 export interface StoreOptions {
@@ -67,6 +66,13 @@ const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>
     )
   )
 
+const storedSigner = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("./StoredSigner.ts")),
+    (StoredSigner) => refused(StoredSigner.layer)
+  )
+)
+
 /** A store that outlives the process, without a signer: for commands on the store alone. */
 export const storageLayer = (
   store: Exclude<StoreSetting, "memory">,
@@ -83,7 +89,7 @@ export const layer = (
     // What it signed is lost with the store that it signed for.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)
   }
-  return Layer.provideMerge(refused(StoredSigner.layer), storageLayer(store, options))
+  return Layer.provideMerge(storedSigner, storageLayer(store, options))
 }
 
 /** Where the store is, to be told to whoever started the server. */

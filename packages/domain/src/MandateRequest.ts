@@ -1,7 +1,7 @@
 import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { minorUnit } from "@svc/protocol/Currency"
-import { jsonPointer } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
+import { jsonPointer } from "@svc/protocol/JsonPointer"
 import { type CreateMandateBody, MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandate"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { formatInstant, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"

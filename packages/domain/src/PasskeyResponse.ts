@@ -1,6 +1,6 @@
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { jsonPointer } from "@svc/protocol/DecodeBody"
 import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
+import { jsonPointer } from "@svc/protocol/JsonPointer"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Result } from "effect"
 import type { AuthenticationResponse, RegistrationResponse } from "./ports/PasskeyVerifier.ts"

@@ -1,5 +1,5 @@
 import type { Decision, ProposedAction, Reason } from "@svc/protocol/Authorization"
-import { jsonPointer } from "@svc/protocol/DecodeBody"
+import { jsonPointer } from "@svc/protocol/JsonPointer"
 import type { MandateStateName, Policy } from "@svc/protocol/Mandate"
 import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
 import { shownAmount } from "./Counters.ts"

@@ -1,10 +1,7 @@
 import { Result, Schema, SchemaIssue } from "effect"
 import { isJsonObject, type JsonValue } from "./Json.ts"
+import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
-
-/** A JSON pointer (RFC 6901) from its steps. */
-export const jsonPointer = (path: ReadonlyArray<PropertyKey>): string =>
-  path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("")
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -14,12 +11,6 @@ interface FaultHook {
 }
 
 const UNKNOWN_MEMBER = { code: "unknown_member", detail: "is not a member of this request" }
-
-/**
- * Longest name of an unknown member that an answer repeats, in UTF-16 units. Openings, tokens and keys have 43 and more
- * characters, so that one sent in the wrong place is never echoed (part 2).
- */
-const REPEATED_NAME_MAX_UNITS = 40
 
 const unknownMember = (path: ReadonlyArray<PropertyKey>): MemberFault =>
   String(path.at(-1)).length <= REPEATED_NAME_MAX_UNITS

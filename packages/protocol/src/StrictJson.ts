@@ -1,6 +1,7 @@
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import type { JsonValue } from "./Json.ts"
+import { pointerStep, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 
 /** Deepest nesting of objects and arrays in a request body, the body itself being level 1 (part 1). */
 export const MAX_JSON_DEPTH = 32
@@ -156,11 +157,6 @@ const hasFraction = (literal: string): boolean => {
 
 const isIllFormed = (text: string): boolean => !text.isWellFormed() || text.includes("\u0000")
 
-const escapePointer = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1")
-
-/** Longest name that a pointer repeats, in UTF-16 units: pointers must not cost more than the body that they are into. */
-const REPEATED_NAME_MAX_UNITS = 40
-
 /**
  * JSON pointers (RFC 6901), in document order and at most `limit`, of the strings that hold a lone surrogate or U+0000
  * (part 1). A member whose own name is ill-formed has no pointer that could be written: it is reported once as the
@@ -193,7 +189,7 @@ const collectIllFormed = (value: JsonValue, pointer: string, into: Collection): 
       const nameable = into.nameable && name.length <= REPEATED_NAME_MAX_UNITS
       if (isIllFormed(name)) into.pointers.add(pointer)
       else {
-        collectIllFormed(member, nameable ? `${pointer}/${escapePointer(name)}` : pointer, {
+        collectIllFormed(member, nameable ? pointer + pointerStep(name) : pointer, {
           ...into,
           nameable
         })

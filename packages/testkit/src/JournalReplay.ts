@@ -1,4 +1,4 @@
-import { evolve } from "@svc/domain/Evolve"
+import { evolveAll } from "@svc/domain/Evolve"
 import type { JournalFact } from "@svc/domain/JournalFact"
 import type { MandateState, OpenReservation, StreamState } from "@svc/domain/MandateState"
 import { evaluatePolicy } from "@svc/domain/PolicyEvaluation"
@@ -65,11 +65,14 @@ const decisionFaults = (before: StreamState, fact: DecisionFact): ReadonlyArray<
  */
 export const replayJournal = (texts: ReadonlyArray<string>): ReplayedJournal => {
   const faults: Array<string> = []
+  const events = texts.map((text) => JSON.parse(text) as JsonObject)
+  // States share their authorizations, so each is done with before the next is asked for.
+  const states = evolveAll(events as unknown as ReadonlyArray<JournalFact>)
   let stream: StreamState | undefined
   let previous: JsonObject | undefined
   let bytes = 0
   for (const [index, text] of texts.entries()) {
-    const event = JSON.parse(text) as JsonObject
+    const event = events[index] as JsonObject
     const fact = event as unknown as JournalFact
     const fault = (what: string) => faults.push(`event ${index + 1}: ${what}`)
     if (event.seq !== index + 1) fault(`has seq ${event.seq}`)
@@ -79,7 +82,7 @@ export const replayJournal = (texts: ReadonlyArray<string>): ReplayedJournal => 
       fault("lies before the one that it follows")
     }
     if (stream !== undefined && isDecision(fact)) faults.push(...decisionFaults(stream, fact))
-    stream = evolve(stream, fact)
+    stream = states.next().value as StreamState
     if (event.mandate_version !== stream.mandate.version) fault("has another version than the fold")
     previous = event
     bytes += new TextEncoder().encode(text).length
