@@ -123,13 +123,15 @@ describe("settings of the development server", () => {
   it.effect("have defaults for everything", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Effect.fromResult(yield* read(devConfig, {})), {
-        store: "memory",
+        store: { pglite: ".data/pglite" },
         port: 8080,
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },
         logLevel: "Info",
         dataDir: ".data"
       })
+      const moved = yield* Effect.fromResult(yield* read(devConfig, { SVC_DATA_DIR: "/srv/svc" }))
+      assert.deepStrictEqual(moved.store, { pglite: "/srv/svc/pglite" })
     })
   )
 })

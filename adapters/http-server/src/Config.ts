@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
@@ -153,8 +154,11 @@ const DATA_DIR = {
   parse: (text: string) => text
 } as const satisfies Setting<unknown>
 
+/** Folder of the development server's database within `SVC_DATA_DIR`. */
+const DEV_DATABASE = "pglite"
+
 /** Its default depends on another setting. */
-const DEV_STORE = { ...STORE, byDefault: "memory" } as const
+const DEV_STORE = { ...STORE, byDefault: `pglite:{SVC_DATA_DIR}/${DEV_DATABASE}` } as const
 
 /** A variable that is empty is as one that is not there. */
 const written = (setting: Setting<unknown>): Effect.Effect<string | undefined, StartFault> =>
@@ -247,7 +251,7 @@ export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = req
 export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
   const dataDir = yield* required(DATA_DIR)
   return {
-    store: (yield* optional(STORE)) ?? "memory",
+    store: (yield* optional(STORE)) ?? { pglite: join(dataDir, DEV_DATABASE) },
     ...(yield* readPorts),
     rateLimit: yield* required(RATE_LIMIT),
     logLevel: yield* required(LOG_LEVEL),

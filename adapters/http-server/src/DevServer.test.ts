@@ -39,9 +39,6 @@ interface Run {
   readonly ready: Promise<void>
 }
 
-/** Where data outlives the process. */
-const EMBEDDED = { SVC_STORE: "pglite:.data/pglite" }
-
 const run = (env: Readonly<Record<string, string>>): Run => {
   const child = spawn(process.execPath, [MAIN], {
     cwd: folder,
@@ -137,7 +134,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     timeout: 3 * GIVE_UP_MS
   }, async () => {
     const env = await ports()
-    const first = run({ ...env, ...EMBEDDED })
+    const first = run(env)
     await first.ready
     const before = await devFile()
     const mandate = await createMandate(Number(env.SVC_PORT), before.api_key)
@@ -146,7 +143,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     first.child.kill("SIGKILL")
     await first.exited
     const killedBefore = await ports()
-    const between = run({ ...killedBefore, ...EMBEDDED })
+    const between = run(killedBefore)
     await between.ready
     assert.deepStrictEqual(
       await read(Number(killedBefore.SVC_PORT), before.api_key, `/v1/mandates/${mandate.id}`),
@@ -155,7 +152,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     between.child.kill("SIGINT")
     assert.strictEqual((await between.exited).code, 0)
     const stoppedBefore = await ports()
-    const second = run({ ...stoppedBefore, ...EMBEDDED })
+    const second = run(stoppedBefore)
     await second.ready
     const port = Number(stoppedBefore.SVC_PORT)
     assert.deepStrictEqual(await read(port, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
@@ -166,9 +163,9 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   })
 
   it("ends with 75 and names the holder of a folder that is in use", { timeout: GIVE_UP_MS }, async () => {
-    const holder = run({ ...(await ports()), ...EMBEDDED })
+    const holder = run(await ports())
     await holder.ready
-    const { code, errors } = await run({ ...(await ports()), ...EMBEDDED }).exited
+    const { code, errors } = await run(await ports()).exited
     assert.strictEqual(code, 75)
     assert.match(
       errors,
