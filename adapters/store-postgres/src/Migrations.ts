@@ -1,4 +1,5 @@
 import { appendChange } from "./migrations/AppendChange.ts"
+import { appendChanges } from "./migrations/AppendChanges.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
 import { tables } from "./migrations/Tables.ts"
 
@@ -15,7 +16,8 @@ export interface Migration {
 export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 1, name: "tables", statements: tables },
   { id: 2, name: "load_stream", statements: loadStream },
-  { id: 3, name: "append_change", statements: appendChange }
+  { id: 3, name: "append_change", statements: appendChange },
+  { id: 4, name: "append_changes", statements: appendChanges }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -3,6 +3,7 @@ import { PGlite } from "@electric-sql/pglite"
 import { Data, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
+import { DEFAULT_LANES, type LaneOptions } from "./AppendLanes.ts"
 import { type FolderHeld, holdFolder } from "./FolderLock.ts"
 import { migrate } from "./Migrate.ts"
 import { streamsTo } from "./PgliteStream.ts"
@@ -37,6 +38,9 @@ const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable,
     (database) => Effect.promise(() => database.close())
   )
 
+/** There is one session: whatever comes while it is busy goes next, together. */
+const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
+
 type ConnectFault = FolderHeld | PgliteUnusable | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
@@ -59,4 +63,6 @@ export const connect = (
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
 export const layer = (options: PgliteOptions = {}): Layer.Layer<StoragePorts, ConnectFault> =>
-  Layer.effectContext(Effect.map(connect(options), portsOf)).pipe(Layer.provide(Reactivity.layer))
+  Layer.effectContext(Effect.flatMap(connect(options), (clients) => portsOf(clients, LANES))).pipe(
+    Layer.provide(Reactivity.layer)
+  )

@@ -1,5 +1,5 @@
 import { brokenInvariant } from "@svc/domain/ChangeInvariant"
-import type { StreamHead } from "@svc/domain/MandateState"
+import type { AuthorizationState, StreamHead } from "@svc/domain/MandateState"
 import { openReservationOf } from "@svc/domain/OpenReservation"
 import {
   type Appended,
@@ -12,6 +12,7 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
+import type { AppendRefusal } from "./AppendLanes.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
 import {
   comparable,
@@ -35,8 +36,6 @@ interface OutcomeRow {
   readonly o_resource: string | null
 }
 
-type Refusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
-
 /** The type of each parameter of the function, in order. */
 const TYPES = [
   ..."text text bigint bigint text".split(" "),
@@ -56,7 +55,7 @@ const cast = (type: string, at: number): string =>
 const APPEND = `select * from {schema}.append_change(${TYPES.map(cast).join(", ")})`
 
 /** Where the stream must end for the change to follow. Its instant is the latest that it may have. */
-const presumedHead = (change: StreamChange): StreamHead | undefined => {
+export const presumedHead = (change: StreamChange): StreamHead | undefined => {
   const [first] = change.events
   if (first === undefined) return change.head
   const { previous_hash: hash } = JSON.parse(first.text) as { readonly previous_hash?: string }
@@ -66,19 +65,20 @@ const presumedHead = (change: StreamChange): StreamHead | undefined => {
   return { seq: first.seq - 1, hash, occurredAt, bytes: change.head.bytes - added }
 }
 
-const unstorable = (change: StreamChange): string | undefined => {
+/** What is wrong with the change in itself, given where the stream must end for it to follow. */
+export const fault = (change: StreamChange, before: StreamHead | undefined): string | undefined => {
   const names = [
     change.mandateState.terms.subject_reference,
     ...change.claims.flatMap(({ fingerprint, name, resource }) => [name, fingerprint, resource])
   ]
-  return names.every(isStorable) ? undefined : "a name cannot be kept as text"
+  return names.every(isStorable) ? brokenInvariant(change, before) : "a name cannot be kept as text"
 }
 
 const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
   const before = presumedHead(change)
   const firstAt = before?.occurredAt ?? change.head.occurredAt
   return [
-    unstorable(change) ?? brokenInvariant(change, before) ?? null,
+    fault(change, before) ?? null,
     String(before?.seq ?? 0),
     before?.hash ?? null,
     String(before?.bytes ?? 0),
@@ -90,7 +90,10 @@ const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
   ]
 }
 
-const authorizationParameters = ({ authorizations }: StreamChange): ReadonlyArray<Parameter> => {
+/** Columns of authorizations: id, ordinal, state, expiry, reservation, record. */
+export const authorizationColumns = (
+  authorizations: ReadonlyArray<AuthorizationState>
+): ReadonlyArray<ReadonlyArray<string>> => {
   const open = authorizations.map((row) => (row.state === "RESERVED" ? openReservationOf(row) : undefined))
   return [
     authorizations.map(({ id }) => id),
@@ -118,7 +121,7 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
     events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ text }) => text),
-    ...authorizationParameters(change),
+    ...authorizationColumns(change.authorizations),
     sessions.map(({ id }) => id),
     sessions.map(({ tokenHash }) => tokenHash),
     sessions.map(writeSession),
@@ -132,7 +135,7 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
   ]
 }
 
-const answerOf = (row: OutcomeRow): Effect.Effect<Appended, Refusal> => {
+const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
   switch (row.o_outcome) {
     case "appended":
       return Effect.succeed({ revision: Number(row.o_revision) })
@@ -158,7 +161,7 @@ const answerOf = (row: OutcomeRow): Effect.Effect<Appended, Refusal> => {
 export const makeAppend = ({
   schema,
   writes
-}: PostgresClients): ((change: StreamChange) => Effect.Effect<Appended, Refusal>) => {
+}: PostgresClients): ((change: StreamChange) => Effect.Effect<Appended, AppendRefusal>) => {
   const append = statement<OutcomeRow>(writes, schema, APPEND)
   return (change) =>
     Effect.suspend(() => guarded(append(parametersOf(change)))).pipe(

@@ -5,8 +5,10 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { type Cause, Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
+import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
 import { migrate, pendingMigrations } from "./Migrate.ts"
 import { makeAppend } from "./PostgresAppend.ts"
+import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
@@ -35,6 +37,8 @@ export interface PostgresOptions {
   /** Most connections for reads, which are multiplexed, and for writes, of which each has one of its own. */
   readonly readConnections?: number
   readonly writeConnections?: number
+  /** How changes that come at the same time share a statement; `off`: each has one of its own. */
+  readonly groupedAppends?: LaneOptions | "off"
 }
 
 /** Connections to a server, opened when they are needed. */
@@ -67,10 +71,32 @@ export const connect = (
 /** What this store serves: the storage ports of the domain, and the records of signing keys. */
 export type StoragePorts = MandateStore | SubjectStore | Organizations | SigningKeyRecords
 
-/** The storage ports over the given connections. */
-export const portsOf = (clients: PostgresClients): Context.Context<StoragePorts> =>
+/** The append of the port: changes that come while others are under way go together. */
+const makeGroupedAppend = (
+  clients: PostgresClients,
+  lanes: LaneOptions
+): Effect.Effect<MandateStore["Service"]["append"], never, Scope.Scope> =>
+  makeLanes(lanes, { alone: makeAppend(clients), together: makeAppendGroup(clients) })
+
+/** The storage ports over the given connections, until the scope closes. */
+export const portsOf = (
+  clients: PostgresClients,
+  groupedAppends: LaneOptions | "off" = DEFAULT_LANES
+): Effect.Effect<Context.Context<StoragePorts>, never, Scope.Scope> =>
+  Effect.map(
+    groupedAppends === "off"
+      ? Effect.succeed(makeAppend(clients))
+      : makeGroupedAppend(clients, groupedAppends),
+    (append) => portsWith(clients, append)
+  )
+
+/** The storage ports over the given connections, with an append of one's own. */
+export const portsWith = (
+  clients: PostgresClients,
+  append: MandateStore["Service"]["append"]
+): Context.Context<StoragePorts> =>
   Context.empty().pipe(
-    Context.add(MandateStore, { ...makeReads(clients), append: makeAppend(clients) }),
+    Context.add(MandateStore, { ...makeReads(clients), append }),
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients))
@@ -111,6 +137,6 @@ export const layer = (
     Effect.gen(function* () {
       const clients = yield* connect(options)
       yield* bringUpToDate(clients, options.migrations)
-      return portsOf(clients)
+      return yield* portsOf(clients, options.groupedAppends)
     })
   ).pipe(Layer.provide(Reactivity.layer))

@@ -1,0 +1,147 @@
+import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { Deferred, Effect, Exit, type Scope } from "effect"
+
+export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
+
+/** What became of one change of a group: recorded, refused, or to be tried by itself. */
+export type GroupOutcome = Exit.Exit<Appended, AppendRefusal> | "alone"
+
+/** How changes that come at the same time share statements. */
+export interface LaneOptions {
+  /** Statements that may be under way at once. A stream is always on the same lane. */
+  readonly lanes: number
+  /** Most changes that one statement records. */
+  readonly changes: number
+}
+
+export const DEFAULT_LANES: LaneOptions = { lanes: 2, changes: 64 }
+
+/** Most text that one statement carries unless a single change has more, in UTF-16 units. */
+export const MAX_GROUP_LENGTH = 1_048_576
+
+interface Waiting {
+  readonly change: StreamChange
+  readonly answer: Deferred.Deferred<Appended, AppendRefusal>
+}
+
+interface Lane {
+  waiting: Array<Waiting>
+  isRunning: boolean
+}
+
+/** Whether a change may share a statement with others. The rest of them are rare. */
+export const mayShare = ({ claims, sessions, subject }: StreamChange): boolean =>
+  subject === undefined && sessions.length === 0 && claims.every(({ expiresAt }) => expiresAt === undefined)
+
+const streamOf = ({ mandate, organization }: StreamChange): string => JSON.stringify([organization, mandate])
+
+const namesOf = (change: StreamChange): ReadonlyArray<string> => [
+  streamOf(change),
+  ...change.claims.map(({ kind, name }) => JSON.stringify([change.organization, kind, name]))
+]
+
+const lengthOf = ({ authorizations, events }: StreamChange): number =>
+  events.reduce((sum, { text }) => sum + 2 * text.length, 0) + 2048 * (1 + authorizations.length)
+
+/** The changes that go next: the first in line, and those after it that share no stream and no claim with any. */
+const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
+  const taken: Array<Waiting> = []
+  const left: Array<Waiting> = []
+  const names = new Set<string>()
+  let length = 0
+  for (const entry of lane.waiting) {
+    const own = namesOf(entry.change)
+    length += lengthOf(entry.change)
+    const fits = taken.length < most && (taken.length === 0 || length <= MAX_GROUP_LENGTH)
+    // What is named by one that waits keeps its place in line too.
+    const isFree = own.every((name) => !names.has(name))
+    for (const name of own) names.add(name)
+    if (fits && isFree) taken.push(entry)
+    else left.push(entry)
+  }
+  lane.waiting = left
+  return taken
+}
+
+const HASH_FACTOR = 31
+
+const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
+  let hash = 0
+  for (let at = 0; at < mandate.length; at++) hash = (hash * HASH_FACTOR + mandate.charCodeAt(at)) | 0
+  return Math.abs(hash) % lanes
+}
+
+/**
+ * Puts changes that come while a statement is under way into the next one together, so that one round trip and one
+ * commit serve them all. A change that finds its lane idle goes at once, by itself.
+ */
+export const makeLanes = (
+  options: LaneOptions,
+  appends: {
+    readonly alone: (change: StreamChange) => Effect.Effect<Appended, AppendRefusal>
+    readonly together: (
+      changes: ReadonlyArray<StreamChange>
+    ) => Effect.Effect<ReadonlyArray<GroupOutcome>, StoreUnavailable>
+  }
+): Effect.Effect<(change: StreamChange) => Effect.Effect<Appended, AppendRefusal>, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const scope = yield* Effect.scope
+    const lanes = Array.from({ length: options.lanes }, (): Lane => ({ waiting: [], isRunning: false }))
+
+    const pending = new Set<Waiting>()
+
+    const settle = (entry: Waiting, exit: Exit.Exit<Appended, AppendRefusal>): void => {
+      pending.delete(entry)
+      Deferred.doneUnsafe(entry.answer, exit)
+    }
+
+    const tryAlone = (entry: Waiting): Effect.Effect<void> =>
+      Effect.map(Effect.exit(appends.alone(entry.change)), (exit) => settle(entry, exit))
+
+    const tryTogether = Effect.fnUntraced(function* (group: ReadonlyArray<Waiting>) {
+      const exit = yield* Effect.exit(appends.together(group.map(({ change }) => change)))
+      for (const [at, entry] of group.entries()) {
+        const outcome = Exit.isSuccess(exit) ? exit.value[at]! : Exit.failCause(exit.cause)
+        // Beside the lane, which does not wait for what somebody else has locked.
+        if (outcome === "alone") yield* Effect.forkIn(tryAlone(entry), scope)
+        else settle(entry, outcome)
+      }
+    })
+
+    const drain = Effect.fnUntraced(function* (lane: Lane) {
+      for (;;) {
+        const group = takeGroup(lane, options.changes)
+        if (group.length === 0) {
+          lane.isRunning = false
+          return
+        }
+        yield* group.length === 1 ? tryAlone(group[0]!) : tryTogether(group)
+      }
+    })
+
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        const closed = Exit.fail(new StoreUnavailable({ cause: "the store is closing" }))
+        for (const entry of pending) settle(entry, closed)
+      })
+    )
+
+    return (change) =>
+      Effect.suspend(() => {
+        if (!mayShare(change)) return appends.alone(change)
+        const lane = lanes[laneNumber(change, options.lanes)]!
+        const entry: Waiting = { change, answer: Deferred.makeUnsafe() }
+        lane.waiting.push(entry)
+        pending.add(entry)
+        const wait = Effect.onInterrupt(Deferred.await(entry.answer), () =>
+          Effect.sync(() => {
+            lane.waiting = lane.waiting.filter((other) => other !== entry)
+            pending.delete(entry)
+          })
+        )
+        if (lane.isRunning) return wait
+        lane.isRunning = true
+        return Effect.andThen(Effect.forkIn(drain(lane), scope), wait)
+      })
+  })

@@ -1,0 +1,133 @@
+import type { StreamHead } from "@svc/domain/MandateState"
+import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
+import { Effect, Exit } from "effect"
+import type { GroupOutcome } from "./AppendLanes.ts"
+import { authorizationColumns, fault, presumedHead } from "./PostgresAppend.ts"
+import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import { comparable, RECORD_SCHEMA, writeMandate } from "./RecordCodec.ts"
+import { guarded } from "./StoreFault.ts"
+
+interface OutcomesRow {
+  readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
+}
+
+const LISTS = 32
+
+const APPEND = `select * from {schema}.append_changes($1::integer, ${Array.from(
+  { length: LISTS },
+  (_, at) => `$${at + 2}::text[]`
+).join(", ")})`
+
+/** A change that nothing is wrong with in itself, and where its stream must end for it to follow. */
+interface Sound {
+  readonly change: StreamChange
+  readonly before: StreamHead | undefined
+}
+
+const soundOf = (change: StreamChange): Sound | undefined => {
+  const before = presumedHead(change)
+  return fault(change, before) === undefined ? { change, before } : undefined
+}
+
+/** Text is compared by its bytes, as the database does. */
+const byBytes = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
+
+const byStream = ({ change: left }: Sound, { change: right }: Sound): number =>
+  byBytes(left.organization, right.organization) || byBytes(left.mandate, right.mandate)
+
+/** What belongs to changes, with the number of its change, from 1. */
+const spread = <A>(group: ReadonlyArray<Sound>, partsOf: (change: StreamChange) => ReadonlyArray<A>) =>
+  group.flatMap(({ change }, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
+
+const streamColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => [
+  group.map(({ change }) => change.organization),
+  group.map(({ change }) => change.mandate),
+  group.map(({ change }) => (change.expected === "absent" ? "" : String(change.expected))),
+  group.map(({ change }) => comparable(change.recordBefore)),
+  group.map(({ before }) => String(before?.seq ?? 0)),
+  group.map(({ before }) => before?.hash ?? ""),
+  group.map(({ before }) => String(before?.bytes ?? 0)),
+  group.map(({ before, change }) => String(before?.occurredAt ?? change.head.occurredAt)),
+  group.map(({ change }) => String(change.head.seq)),
+  group.map(({ change }) => change.head.hash),
+  group.map(({ change }) => String(change.head.occurredAt)),
+  group.map(({ change }) => String(change.head.bytes)),
+  group.map(({ change }) => change.mandateState.state),
+  group.map(({ change }) => change.mandateState.terms.subject_reference),
+  group.map(({ change }) => (change.nextDue === undefined ? "" : comparable(change.nextDue))),
+  group.map(({ change }) => writeMandate(change.mandateState))
+]
+
+const eventColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+  const events = spread(group, (change) => change.events)
+  return [
+    events.map(({ number }) => number),
+    events.map(({ part }) => part.id),
+    events.map(({ part }) => part.type),
+    events.map(({ part }) => part.text)
+  ]
+}
+
+const rowColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+  const rows = spread(group, (change) => change.authorizations)
+  return [rows.map(({ number }) => number), ...authorizationColumns(rows.map(({ part }) => part))]
+}
+
+const claimColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+  const claims = spread(group, (change) => change.claims).sort(
+    (left, right) =>
+      byBytes(left.change.organization, right.change.organization) ||
+      byBytes(left.part.kind, right.part.kind) ||
+      byBytes(left.part.name, right.part.name)
+  )
+  return [
+    claims.map(({ number }) => number),
+    claims.map(({ part }) => part.kind),
+    claims.map(({ part }) => part.name),
+    claims.map(({ part }) => part.fingerprint),
+    claims.map(({ part }) => part.resource)
+  ]
+}
+
+const parametersOf = (group: ReadonlyArray<Sound>): ReadonlyArray<Parameter> => [
+  String(RECORD_SCHEMA),
+  ...streamColumns(group),
+  ...eventColumns(group),
+  ...rowColumns(group),
+  ...claimColumns(group)
+]
+
+const outcomeOf = (change: StreamChange, outcome: string | undefined): GroupOutcome => {
+  switch (outcome) {
+    case "appended":
+      return Exit.succeed({ revision: change.expected === "absent" ? 1 : change.expected + 1 })
+    case "stale":
+      return Exit.fail(new Stale())
+    case "out_of_time":
+      return Exit.fail(new OutOfTime())
+    default:
+      return "alone"
+  }
+}
+
+/**
+ * Records many changes in one statement, each whole or not at all, and says what became of each. No two of them may
+ * share a stream or a claim, and none may hold a session, a subject or a claim that runs out.
+ */
+export const makeAppendGroup = ({
+  schema,
+  writes
+}: PostgresClients): ((
+  changes: ReadonlyArray<StreamChange>
+) => Effect.Effect<ReadonlyArray<GroupOutcome>, StoreUnavailable>) => {
+  const append = statement<OutcomesRow>(writes, schema, APPEND)
+  return (changes) =>
+    Effect.suspend(() => {
+      const group = changes.flatMap((change) => soundOf(change) ?? []).sort(byStream)
+      if (group.length === 0) return Effect.succeed(changes.map((): GroupOutcome => "alone"))
+      return Effect.map(guarded(append(parametersOf(group))), ([row]) => {
+        const outcomes = new Map(group.map(({ change }, at) => [change, row?.o_outcomes[at]]))
+        return changes.map((change) => outcomeOf(change, outcomes.get(change)))
+      })
+    })
+}
