@@ -13,7 +13,15 @@ import {
   reservingChange,
   revokedFact
 } from "../StoreFixtures.ts"
-import { loadCurrent, newPlace, PLENTY, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
+import {
+  loadCurrent,
+  newPlace,
+  observe,
+  PLENTY,
+  recordMandate,
+  type StoreIt,
+  storeNow
+} from "./StoreUnderTest.ts"
 
 const WRITERS = 50
 
@@ -91,6 +99,70 @@ export const concurrencyContract = (it: StoreIt): void => {
         })
         assert.strictEqual(events.at(-1).hash, after.stream.head.hash)
       })
+    )
+
+    it.effect(
+      "gives each of many changes that come at once its own result, and leaves no trace of the refused",
+      () =>
+        Effect.gen(function* () {
+          const store = yield* MandateStore
+          const { organization } = newPlace()
+          const now = yield* storeNow
+          const taken = newDigest()
+          yield* store.append(
+            createdChange(newPlace({ organization }), now, { claims: [claimOf("commitment", taken)] })
+          )
+          const currents = yield* Effect.replicateEffect(recordMandate({ organization }), WRITERS)
+          const ways = [
+            // Free claims on both sides of the one that is held, which must be free afterwards.
+            [
+              "ClaimTaken",
+              { claims: [newDigest(), taken, newDigest()].map((name) => claimOf("commitment", name)) }
+            ],
+            ["OutOfTime", { recordBefore: now, claims: [claimOf("commitment", newDigest())] }],
+            ["Stale", { expected: 7, claims: [claimOf("commitment", newDigest())] }],
+            ["Appended", { claims: [claimOf("commitment", newDigest())] }],
+            ["Appended", {}]
+          ] as const
+          const cases = currents.flatMap((current, index) => {
+            const [existing, existingParts] = ways[index % ways.length]!
+            const [made, madeParts] = ways[(index + 1) % ways.length]!
+            const uses = index < ways.length ? existingParts : { ...existingParts, claims: [] }
+            const order = current.stream.state.mandate.authorizationCount + 1
+            return [
+              {
+                result: index < ways.length || existing !== "ClaimTaken" ? existing : "Appended",
+                change: reservingChange(current, [newAuthorization(order, current.now)], uses)
+              },
+              {
+                result: made === "Stale" || made === "ClaimTaken" ? "Appended" : made,
+                change: createdChange(newPlace({ organization }), now, {
+                  ...("recordBefore" in madeParts ? { recordBefore: now } : {}),
+                  claims: [claimOf("idempotency_key", newDigest())]
+                })
+              }
+            ]
+          })
+          const before = yield* Effect.forEach(cases, ({ change }) => observe(change))
+          const results = yield* Effect.forEach(cases, ({ change }) => Effect.result(store.append(change)), {
+            concurrency: "unbounded"
+          })
+          assert.deepStrictEqual(
+            results.map((result) => (Result.isSuccess(result) ? "Appended" : result.failure._tag)),
+            cases.map(({ result }) => result)
+          )
+          for (const [at, { change, result }] of cases.entries()) {
+            const after = yield* store.load({ organization, stream: { mandate: change.mandate } })
+            const then = before[at]!.stream
+            if (result === "Appended") assert.strictEqual(after.stream?.head.hash, change.head.hash)
+            else assert.deepStrictEqual(after.stream, then)
+            for (const claim of change.claims.filter(({ name }) => name !== taken)) {
+              const again = createdChange(newPlace({ organization }), now, { claims: [claim] })
+              const [tag] = yield* race([again])
+              assert.strictEqual(tag, result === "Appended" ? "ClaimTaken" : "Appended")
+            }
+          }
+        })
     )
 
     it.effect("gives one claim to exactly one of many mandates", () =>

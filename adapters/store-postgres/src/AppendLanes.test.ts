@@ -1,0 +1,182 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Appended, Stale, StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
+import { claimOf, createdChange, newSession } from "@svc/testkit/StoreFixtures"
+import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { type GroupOutcome, makeLanes } from "./AppendLanes.ts"
+
+const appended: Exit.Exit<Appended> = Exit.succeed({ revision: 1 })
+
+const newChange = (parts: Partial<StreamChange> = {}): StreamChange => ({
+  ...createdChange(newPlace(), 0n),
+  ...parts
+})
+
+/** A store that records what it is asked for, and answers when it is told to. */
+const makeRecorder = (outcomes: (change: StreamChange) => GroupOutcome = () => appended) => {
+  const statements: Array<ReadonlyArray<StreamChange>> = []
+  const gate = Deferred.makeUnsafe<void, StoreUnavailable>()
+  return {
+    statements,
+    gate,
+    alone: (change: StreamChange) => {
+      statements.push([change])
+      return Effect.andThen(Deferred.await(gate), appended)
+    },
+    together: (changes: ReadonlyArray<StreamChange>) => {
+      statements.push(changes)
+      return Effect.as(Deferred.await(gate), changes.map(outcomes))
+    }
+  }
+}
+
+const settled = Effect.yieldNow.pipe(Effect.repeat({ times: 20 }))
+
+/** Appends one after another without waiting for answers, as fibers. */
+const appendEach = Effect.fnUntraced(function* (
+  append: (change: StreamChange) => Effect.Effect<Appended, unknown>,
+  changes: ReadonlyArray<StreamChange>
+) {
+  const fibers: Array<Fiber.Fiber<Appended, unknown>> = []
+  for (const change of changes) {
+    fibers.push(yield* Effect.forkChild(append(change)))
+    yield* settled
+  }
+  return fibers
+})
+
+const exits = (fibers: ReadonlyArray<Fiber.Fiber<Appended, unknown>>) =>
+  Effect.map(Effect.forEach(fibers, Fiber.await), (all) =>
+    all.map((exit) =>
+      Exit.isSuccess(exit) ? "Appended" : String(exit.cause).match(/Stale|StoreUnavailable/u)?.[0]
+    )
+  )
+
+describe("lanes of appends", () => {
+  it.effect("send a lone change at once, and what comes meanwhile together", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const append = yield* makeLanes({ lanes: 1, changes: 3 }, recorder)
+      const changes = Array.from({ length: 6 }, () => newChange())
+      const fibers = yield* appendEach(append, changes)
+      assert.deepStrictEqual(recorder.statements, [[changes[0]!]])
+      yield* Deferred.succeed(recorder.gate, undefined)
+      assert.deepStrictEqual(new Set(yield* exits(fibers)), new Set(["Appended"]))
+      assert.deepStrictEqual(recorder.statements, [[changes[0]!], changes.slice(1, 4), changes.slice(4)])
+    })
+  )
+
+  it.effect("never put two changes of one stream or one claim into a statement, and keep their order", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+      const place = newPlace()
+      const claim = claimOf("commitment", "c")
+      const [first, a1, a2, b, c1, c2, a3] = [
+        newChange(),
+        newChange(place),
+        newChange({ ...place, claims: [claim] }),
+        newChange(),
+        newChange({ organization: place.organization, claims: [claim] }),
+        newChange({ organization: place.organization, claims: [claim] }),
+        newChange(place)
+      ] as const
+      const fibers = yield* appendEach(append, [first, a1, a2, b, c1, c2, a3])
+      yield* Deferred.succeed(recorder.gate, undefined)
+      yield* exits(fibers)
+      // The claim is a2's before it is c1's, though a2 waits for a1.
+      assert.deepStrictEqual(recorder.statements, [[first], [a1, b], [a2], [c1, a3], [c2]])
+    })
+  )
+
+  it.effect("send what holds a session, a subject or a claim that runs out by itself", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+      const change = newChange()
+      const current = { now: 0n, stream: { organization: "o", state: { mandate: change.mandateState } } }
+      const changes = [
+        change,
+        newChange({ claims: [claimOf("assertion", "jti", { expiresAt: 1n })] }),
+        newChange({ sessions: [newSession(current as never)] })
+      ]
+      const fibers = yield* appendEach(append, changes)
+      assert.deepStrictEqual(
+        recorder.statements,
+        changes.map((one) => [one])
+      )
+      yield* Deferred.succeed(recorder.gate, undefined)
+      yield* exits(fibers)
+    })
+  )
+
+  it.effect("give each change its own outcome, and try by itself what asks for it", () =>
+    Effect.gen(function* () {
+      const [first, stale, alone, good] = [newChange(), newChange(), newChange(), newChange()] as const
+      const recorder = makeRecorder((change) => {
+        if (change === stale) return Exit.fail(new Stale())
+        return change === alone ? "alone" : appended
+      })
+      const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+      const fibers = yield* appendEach(append, [first, stale, alone, good])
+      yield* Deferred.succeed(recorder.gate, undefined)
+      assert.deepStrictEqual(yield* exits(fibers), ["Appended", "Stale", "Appended", "Appended"])
+      assert.deepStrictEqual(recorder.statements, [[first], [stale, alone, good], [alone]])
+    })
+  )
+
+  it.effect("fail a statement's changes together, and go on with the next", () =>
+    Effect.gen(function* () {
+      let statements = 0
+      const gate = Deferred.makeUnsafe<void>()
+      const append = yield* makeLanes(
+        { lanes: 1, changes: 2 },
+        {
+          alone: () => Effect.andThen(Deferred.await(gate), appended),
+          together: (changes) => {
+            statements += 1
+            return statements === 1
+              ? Effect.fail(new StoreUnavailable({}))
+              : Effect.succeed(changes.map(() => appended))
+          }
+        }
+      )
+      const fibers = yield* appendEach(
+        append,
+        Array.from({ length: 5 }, () => newChange())
+      )
+      yield* Deferred.succeed(gate, undefined)
+      assert.deepStrictEqual(yield* exits(fibers), [
+        "Appended",
+        "StoreUnavailable",
+        "StoreUnavailable",
+        "Appended",
+        "Appended"
+      ])
+    })
+  )
+
+  it.effect("drop a change whose caller has gone before it was sent", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+      const [first, gone, last] = [newChange(), newChange(), newChange()] as const
+      const fibers = yield* appendEach(append, [first, gone, last])
+      yield* Fiber.interrupt(fibers[1]!)
+      yield* Deferred.succeed(recorder.gate, undefined)
+      yield* exits([fibers[0]!, fibers[2]!])
+      assert.deepStrictEqual(recorder.statements, [[first], [last]])
+    })
+  )
+
+  it.effect("answer everybody when the store closes", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const scope = yield* Scope.make()
+      const append = yield* Scope.provide(makeLanes({ lanes: 1, changes: 64 }, recorder), scope)
+      const fibers = yield* appendEach(append, [newChange(), newChange(), newChange()])
+      yield* Scope.close(scope, Exit.void)
+      assert.deepStrictEqual(new Set(yield* exits(fibers)), new Set(["StoreUnavailable"]))
+    })
+  )
+})
