@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import type { SeededRandom } from "./SeededRandom.ts"
 import { type FleetServer, pause } from "./ServerFleet.ts"
 
@@ -31,21 +29,6 @@ export interface Answer {
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000
 const PATIENCE_MILLISECONDS = 180_000
 const RETRY_MILLISECONDS = [10, 200] as const
-
-/** The parts of the development server's file that are read here. */
-export interface DevelopmentFile {
-  readonly organization_id: string
-  readonly api_key: string
-  readonly return_origin: string
-  readonly identity: {
-    readonly issuer: string
-    readonly audience: string
-    readonly private_jwk: { readonly x: string; readonly y: string; readonly d: string; readonly kid: string }
-  }
-}
-
-export const readDevelopmentFile = (folder: string): DevelopmentFile =>
-  JSON.parse(readFileSync(join(folder, "dev.json"), "utf8"))
 
 /** What all clients together have seen. */
 export interface SoakLog {

@@ -8,6 +8,9 @@ export interface SoakSettings {
   readonly kills: number
 }
 
+/** Seeds are below this. */
+export const MAX_SEED = 2 ** 31 - 1
+
 export type SoakStore = "postgres" | "pglite"
 
 export const SOAK_HELP = `npm run soak: kills server processes at random instants under load, then audits the tables.

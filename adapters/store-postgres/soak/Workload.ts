@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+import type { Tenant } from "./DeploymentFolder.ts"
 import { makeEndUser } from "./EndUser.ts"
 import {
   type Answer,
   count,
-  type DevelopmentFile,
   type Json,
   type RetryingClient,
   retryingClient,
@@ -65,7 +65,7 @@ export const newWorld = (): SoakWorld => ({
 
 export interface ClientOptions {
   readonly servers: ReadonlyArray<FleetServer>
-  readonly file: DevelopmentFile
+  readonly tenant: Tenant
   readonly world: SoakWorld
   readonly random: SeededRandom
   readonly name: string
@@ -93,13 +93,13 @@ const policyOf = (kind: Approved["kind"], random: SeededRandom, isHot: boolean):
 }
 
 /** One of the clients: each call of `step` is one operation, chosen at random. */
-export const soakClient = ({ file, name, random, servers, world }: ClientOptions) => {
+export const soakClient = ({ name, random, servers, tenant, world }: ClientOptions) => {
   const { log } = world
-  const client: RetryingClient = retryingClient(servers, file.api_key, random.fork(), log)
+  const client: RetryingClient = retryingClient(servers, tenant.api_key, random.fork(), log)
   const issuer = makeIdentityIssuer({
-    issuer: file.identity.issuer,
-    audience: file.identity.audience,
-    privateJwk: file.identity.private_jwk
+    issuer: tenant.identity.issuer,
+    audience: tenant.identity.audience,
+    privateJwk: tenant.identity.private_jwk
   })
   let serial = 0
   const unique = (kind: string): string => `${kind}-${name}-${++serial}`
@@ -120,7 +120,7 @@ export const soakClient = ({ file, name, random, servers, world }: ClientOptions
         { mandate_id: mandate },
         {
           identity_assertion: await issuer.assertion({ subject }),
-          return_url: `${file.return_origin}/done`,
+          return_url: `${tenant.return_origin}/done`,
           return_state: unique("return-state-0123456789")
         },
         unique("session")
@@ -203,6 +203,7 @@ export const soakClient = ({ file, name, random, servers, world }: ClientOptions
     if (target === undefined) return
     const { body, reserved } = proposalOf(unique("order"))
     const key = unique("identical")
+    count(log, `${IDENTICAL_REQUESTS} identical requests at once`)
     const answers = await Promise.all(
       Array.from({ length: IDENTICAL_REQUESTS }, () =>
         client.write("POST", AUTHORIZATIONS, { mandate_id: target.id }, body, key)
@@ -337,6 +338,7 @@ export const soakClient = ({ file, name, random, servers, world }: ClientOptions
 
   return {
     createMandate,
+    identical,
     step: async (): Promise<void> => {
       let at = random.next() * SHARES.reduce((sum, [share]) => sum + share, 0)
       const chosen = SHARES.find(([share]) => {

@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+
+const BIN = join(ROOT, "adapters/http-server/src/bin")
+
+/** What is run: the production entry points, and the development server. */
+export const PROGRAMS = {
+  serve: [join(BIN, "serve.ts")],
+  development: [join(BIN, "dev.ts")],
+  migrate: [join(BIN, "migrate.ts")]
+} as const
+
+/** `svc migrate` on a server. Rejects when it does not end with 0. */
+export const migrateServer = async (storeUrl: string): Promise<string> => {
+  const env = { ...process.env, SVC_STORE: storeUrl }
+  return (await promisify(execFile)(process.execPath, PROGRAMS.migrate, { cwd: ROOT, env })).stdout
+}

@@ -1,0 +1,10 @@
+import { describe, it } from "@effect/vitest"
+import { assertShortSoak, SHORT_SOAK_TIMEOUT } from "../soak/ShortSoak.ts"
+
+describe("a server process on PGlite, killed at random instants", () => {
+  it(
+    "loses nothing that was acknowledged, does nothing twice, and overspends no budget",
+    () => assertShortSoak({ processes: 1, clients: 64, operations: 200, kills: 10 }),
+    SHORT_SOAK_TIMEOUT
+  )
+})
