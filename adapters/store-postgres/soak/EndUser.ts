@@ -2,7 +2,7 @@ import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 
 const STEP_TIMEOUT_MILLISECONDS = 30_000
 
-interface PageAnswer {
+export interface PageAnswer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: shapes are those of the interface
   readonly body: any
@@ -31,25 +31,32 @@ const browserOn = (approvalUrl: string) => {
 export interface EndUser {
   /** Whether the page said that it is approved. A process that is killed meanwhile leaves that open. */
   readonly approve: (approvalUrl: string) => Promise<boolean>
+  /** Goes as far as the passkey's answer, and gives what sends it. `undefined`: the page did not lead that far. */
+  readonly prepare: (approvalUrl: string) => Promise<(() => Promise<PageAnswer>) | undefined>
 }
 
 export const makeEndUser = (): EndUser => {
   // The origin is of the server that was asked, the relying party is the same on all.
   const passkey = makeSoftwarePasskey({ origin: "http://localhost" })
+  const prepare: EndUser["prepare"] = async (approvalUrl) => {
+    const send = browserOn(approvalUrl)
+    const { origin } = new URL(approvalUrl)
+    let step = await send("ceremony", {})
+    if (step.status === 200 && step.body.step === "register") {
+      const registered = await send("passkey", passkey.register(step.body.options, { origin }))
+      if (registered.status !== 201) return undefined
+      step = await send("ceremony", {})
+    }
+    if (step.status !== 200) return undefined
+    const answer = passkey.authenticate(step.body.options, { origin })
+    return () => send("approval", answer)
+  }
   return {
+    prepare,
     approve: async (approvalUrl) => {
-      const send = browserOn(approvalUrl)
-      const { origin } = new URL(approvalUrl)
       try {
-        let step = await send("ceremony", {})
-        if (step.status === 200 && step.body.step === "register") {
-          const registered = await send("passkey", passkey.register(step.body.options, { origin }))
-          if (registered.status !== 201) return false
-          step = await send("ceremony", {})
-        }
-        if (step.status !== 200) return false
-        const approval = await send("approval", passkey.authenticate(step.body.options, { origin }))
-        return approval.status === 200 && typeof approval.body.redirect_to === "string"
+        const approval = await (await prepare(approvalUrl))?.()
+        return approval?.status === 200 && typeof approval.body.redirect_to === "string"
       } catch {
         return false
       }

@@ -1,0 +1,180 @@
+import { randomBytes } from "node:crypto"
+import type { Organization } from "@svc/domain/Organization"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+import { Effect, Redacted } from "effect"
+import { type DeploymentFolder, makeDeploymentFolder, type Tenant } from "../soak/DeploymentFolder.ts"
+import { makeEndUser, type PageAnswer } from "../soak/EndUser.ts"
+import type { Json } from "../soak/RetryingClient.ts"
+import { type FleetOptions, type FleetServer, pause, startServer } from "../soak/ServerFleet.ts"
+import * as PostgresStore from "../src/PostgresStore.ts"
+
+const RETRY_MILLISECONDS = 50
+const REQUEST_TIMEOUT_MILLISECONDS = 60_000
+
+/** An answer of a server process. */
+export interface ServerAnswer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: shapes are those of the interface
+  readonly body: any
+}
+
+/** One request as it goes to whichever process. */
+export interface ServerRequest {
+  readonly method: "GET" | "POST" | "PUT"
+  readonly path: string
+  readonly body?: Json
+  /** Default: a new one. */
+  readonly key?: string
+  /** Default: the tenant's. */
+  readonly apiKey?: string
+}
+
+/** `svc serve` processes on one database, and a client of their one organization. */
+export interface TestDeployment {
+  readonly tenant: Tenant
+  readonly servers: ReadonlyArray<FleetServer>
+  /** What went wrong with the processes by itself. */
+  readonly faults: ReadonlyArray<string>
+  /** Exactly one exchange. */
+  readonly send: (server: FleetServer, request: ServerRequest) => Promise<ServerAnswer>
+  /** Again, under the same key, for as long as the answer is 503. */
+  readonly insist: (server: FleetServer, request: ServerRequest) => Promise<ServerAnswer>
+  /** Gives a mandate an approval session on that server, whose assertion is issued at this instant of the host. */
+  readonly openSession: (
+    server: FleetServer,
+    mandate: { readonly id: string; readonly subject_reference: string },
+    options?: { readonly issuedAt?: bigint }
+  ) => Promise<ServerAnswer>
+  /** Approves a mandate as its subject does, or goes as far as the last request. */
+  readonly approve: (
+    server: FleetServer,
+    mandate: { readonly id: string; readonly subject_reference: string }
+  ) => Promise<boolean>
+  readonly prepareApproval: (
+    server: FleetServer,
+    mandate: { readonly id: string; readonly subject_reference: string }
+  ) => Promise<(() => Promise<PageAnswer>) | undefined>
+  readonly end: () => Promise<void>
+}
+
+const newKey = (): string => randomBytes(12).toString("hex")
+
+/** Puts the organization and its API key into the database, and brings that up to date first. */
+const putTenant = ({ tenant }: DeploymentFolder, url: string): Promise<void> => {
+  const { d: _, ...publicJwk } = tenant.identity.private_jwk
+  const { audience, issuer } = tenant.identity
+  const organization: Organization = {
+    id: tenant.organization_id,
+    environment: "test",
+    name: "Shop",
+    identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
+    returnOrigins: [tenant.return_origin],
+    reportGraceSeconds: 0,
+    passkeyEnrolment: "FIRST_USE"
+  }
+  const apiKey = apiKeyRecord({
+    id: formatIdentifier("key_", Date.now(), randomBytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId: tenant.organization_id,
+    key: Redacted.make(tenant.api_key),
+    createdAt: new Date().toISOString()
+  })
+  return Effect.gen(function* () {
+    const organizations = yield* Organizations
+    yield* organizations.put(organization)
+    yield* organizations.putApiKey(apiKey)
+  }).pipe(
+    Effect.provide(PostgresStore.layer({ url: Redacted.make(url), migrations: "run" })),
+    Effect.runPromise
+  )
+}
+
+type ServerOptions = Pick<FleetOptions, "nodeArguments" | "env">
+
+/** Starts one server process for each of `options`, on the database at `url`, and waits until they serve. */
+export const startDeployment = async (
+  url: string,
+  options: ReadonlyArray<ServerOptions>
+): Promise<TestDeployment> => {
+  const folder = makeDeploymentFolder()
+  const { tenant } = folder
+  const faults: Array<string> = []
+  await putTenant(folder, url)
+  const servers = await Promise.all(
+    options.map((one) =>
+      startServer({
+        program: "serve",
+        folder,
+        store: url,
+        onFault: (fault) => faults.push(fault),
+        ...one
+      })
+    )
+  )
+  await Promise.all(servers.map((server) => server.untilReady()))
+
+  const send: TestDeployment["send"] = async (server, request) => {
+    const response = await fetch(`${server.url}${request.path}`, {
+      method: request.method,
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MILLISECONDS),
+      headers: {
+        authorization: `Bearer ${request.apiKey ?? tenant.api_key}`,
+        ...(request.method === "GET"
+          ? {}
+          : { "content-type": "application/json", "idempotency-key": request.key ?? newKey() })
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) })
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  const insist: TestDeployment["insist"] = async (server, given) => {
+    const request = { ...given, key: given.key ?? newKey() }
+    for (;;) {
+      const answer = await send(server, request)
+      if (answer.status !== 503) return answer
+      await pause(RETRY_MILLISECONDS)
+    }
+  }
+
+  const issuer = makeIdentityIssuer({
+    issuer: tenant.identity.issuer,
+    audience: tenant.identity.audience,
+    privateJwk: tenant.identity.private_jwk
+  })
+  const openSession: TestDeployment["openSession"] = async (server, mandate, { issuedAt } = {}) =>
+    insist(server, {
+      method: "POST",
+      path: `/v1/mandates/${mandate.id}/approval-sessions`,
+      body: {
+        identity_assertion: await issuer.assertion({
+          subject: mandate.subject_reference,
+          ...(issuedAt === undefined ? {} : { now: issuedAt })
+        }),
+        return_url: `${tenant.return_origin}/done`,
+        return_state: "state of sixteen characters"
+      }
+    })
+
+  return {
+    tenant,
+    servers,
+    faults,
+    send,
+    insist,
+    openSession,
+    approve: async (server, mandate) => {
+      const session = await openSession(server, mandate)
+      return session.status === 201 && makeEndUser().approve(session.body.approval_url)
+    },
+    prepareApproval: async (server, mandate) => {
+      const session = await openSession(server, mandate)
+      return session.status === 201 ? makeEndUser().prepare(session.body.approval_url) : undefined
+    },
+    end: async () => {
+      await Promise.all(servers.map((server) => server.end()))
+      folder.remove()
+    }
+  }
+}
