@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto"
 import type { Organization } from "@svc/domain/Organization"
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
-import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
+import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { Effect, Redacted } from "effect"
-import { type DeploymentFolder, makeDeploymentFolder, type Tenant } from "../soak/DeploymentFolder.ts"
+import { makeDeploymentFolder, type Tenant } from "../soak/DeploymentFolder.ts"
 import { makeEndUser, type PageAnswer } from "../soak/EndUser.ts"
 import type { Json } from "../soak/RetryingClient.ts"
 import { type FleetOptions, type FleetServer, pause, startServer } from "../soak/ServerFleet.ts"
@@ -57,39 +58,45 @@ export interface TestDeployment {
     server: FleetServer,
     mandate: { readonly id: string; readonly subject_reference: string }
   ) => Promise<(() => Promise<PageAnswer>) | undefined>
+  /** Another API key of the organization; gives its text. */
+  readonly addApiKey: (expiresAt: string) => Promise<string>
   readonly end: () => Promise<void>
 }
 
 const newKey = (): string => randomBytes(12).toString("hex")
 
-/** Puts the organization and its API key into the database, and brings that up to date first. */
-const putTenant = ({ tenant }: DeploymentFolder, url: string): Promise<void> => {
-  const { d: _, ...publicJwk } = tenant.identity.private_jwk
-  const { audience, issuer } = tenant.identity
-  const organization: Organization = {
-    id: tenant.organization_id,
-    environment: "test",
-    name: "Shop",
-    identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
-    returnOrigins: [tenant.return_origin],
-    reportGraceSeconds: 0,
-    passkeyEnrolment: "FIRST_USE"
-  }
-  const apiKey = apiKeyRecord({
-    id: formatIdentifier("key_", Date.now(), randomBytes(IDENTIFIER_RANDOM_BYTES)),
-    organizationId: tenant.organization_id,
-    key: Redacted.make(tenant.api_key),
-    createdAt: new Date().toISOString()
-  })
-  return Effect.gen(function* () {
-    const organizations = yield* Organizations
-    yield* organizations.put(organization)
-    yield* organizations.putApiKey(apiKey)
-  }).pipe(
+/** Works on the organizations of the database, whose schema is brought up to date first. */
+const withOrganizations = (
+  url: string,
+  use: (organizations: Organizations["Service"]) => Effect.Effect<void, StoreUnavailable>
+): Promise<void> =>
+  Effect.flatMap(Organizations, use).pipe(
     Effect.provide(PostgresStore.layer({ url: Redacted.make(url), migrations: "run" })),
     Effect.runPromise
   )
+
+const organizationOf = ({ identity, organization_id: id, return_origin }: Tenant): Organization => {
+  const { d: _, ...publicJwk } = identity.private_jwk
+  const { audience, issuer } = identity
+  return {
+    id,
+    environment: "test",
+    name: "Shop",
+    identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
+    returnOrigins: [return_origin],
+    reportGraceSeconds: 0,
+    passkeyEnrolment: "FIRST_USE"
+  }
 }
+
+const apiKeyOf = (organizationId: string, key: string, expiresAt?: string) =>
+  apiKeyRecord({
+    id: formatIdentifier("key_", Date.now(), randomBytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId,
+    key: Redacted.make(key),
+    createdAt: new Date().toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt })
+  })
 
 type ServerOptions = Pick<FleetOptions, "nodeArguments" | "env">
 
@@ -101,7 +108,12 @@ export const startDeployment = async (
   const folder = makeDeploymentFolder()
   const { tenant } = folder
   const faults: Array<string> = []
-  await putTenant(folder, url)
+  await withOrganizations(url, (organizations) =>
+    Effect.andThen(
+      organizations.put(organizationOf(tenant)),
+      organizations.putApiKey(apiKeyOf(tenant.organization_id, tenant.api_key))
+    )
+  )
   const servers = await Promise.all(
     options.map((one) =>
       startServer({
@@ -171,6 +183,13 @@ export const startDeployment = async (
     prepareApproval: async (server, mandate) => {
       const session = await openSession(server, mandate)
       return session.status === 201 ? makeEndUser().prepare(session.body.approval_url) : undefined
+    },
+    addApiKey: async (expiresAt) => {
+      const key = Redacted.value(formatApiKey("test", randomBytes(API_KEY_BYTES)))
+      await withOrganizations(url, ({ putApiKey }) =>
+        putApiKey(apiKeyOf(tenant.organization_id, key, expiresAt))
+      )
+      return key
     },
     end: async () => {
       await Promise.all(servers.map((server) => server.end()))
