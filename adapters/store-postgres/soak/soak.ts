@@ -7,6 +7,7 @@ import { MAX_SEED, SOAK_HELP, type SoakSettings, type SoakStore, soakPlan } from
 const SHOWN_FAULTS = 25
 const EX_USAGE = 64
 const EX_UNAVAILABLE = 69
+const EX_INTERRUPTED = 130
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -63,5 +64,9 @@ const run = async (): Promise<void> => {
   process.exitCode = failed === 0 ? 0 : 1
 }
 
+// What runs below this process ends with it; a signal alone would leave that running.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => process.exit(EX_INTERRUPTED))
+}
 await run()
 process.exit()
