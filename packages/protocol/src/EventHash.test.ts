@@ -1,5 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import { byteVectors } from "../test/ByteVectors.ts"
+import { canonicalJson } from "./CanonicalJson.ts"
 import { eventHash, sealEventText, verifyEventHash } from "./EventHash.ts"
 import type { JsonObject } from "./Json.ts"
 
@@ -24,8 +26,32 @@ describe("event hash", () => {
     assert.strictEqual(text, `{"data":{},"hash":"${hash}","id":"y","type":"x"}`)
   })
 
+  it("is the canonical text of the event with its hash, whatever its members are called", () => {
+    const names = fc.constantFrom(
+      "a",
+      "hasg",
+      "hash ",
+      "hasha",
+      "hat",
+      "z",
+      "\u00e9",
+      "\u{1f600}",
+      "__proto__",
+      ""
+    )
+    fc.assert(
+      fc.property(fc.dictionary(names, fc.jsonValue({ maxDepth: 2 })), (members) => {
+        const event = members as JsonObject
+        const { hash, text } = sealEventText(event)
+        assert.strictEqual(hash, eventHash(event))
+        assert.strictEqual(text, canonicalJson({ ...event, hash }))
+      })
+    )
+  })
+
   it("refuses to hash an event twice", () => {
     assert.throws(() => eventHash(byteVectors.event_hash[0]!), TypeError)
+    assert.throws(() => sealEventText(byteVectors.event_hash[0]!), TypeError)
   })
 })
 

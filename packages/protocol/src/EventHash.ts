@@ -1,8 +1,10 @@
 import { encodeBase64Url } from "./Base64Url.ts"
 import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
 import { domainHash } from "./DomainHash.ts"
-import type { JsonObject } from "./Json.ts"
+import type { JsonObject, JsonValue } from "./Json.ts"
 import { illFormedStrings } from "./StrictJson.ts"
+
+const encoder = new TextEncoder()
 
 /**
  * The hash of a journal event that has no `hash` member yet:
@@ -13,12 +15,23 @@ export const eventHash = (eventWithoutHash: JsonObject): string => {
   return encodeBase64Url(domainHash("svc:journal:event:v1", canonicalBytes(eventWithoutHash)))
 }
 
+/** Canonical members of an object without its braces. */
+const membersOf = (entries: ReadonlyArray<readonly [string, JsonValue]>): string =>
+  canonicalJson(Object.fromEntries(entries)).slice(1, -1)
+
 /** The hash of an event, and the canonical text of the event with it: what the journal keeps for good. */
 export const sealEventText = (
   eventWithoutHash: JsonObject
 ): { readonly hash: string; readonly text: string } => {
-  const hash = eventHash(eventWithoutHash)
-  return { hash, text: canonicalJson({ ...eventWithoutHash, hash }) }
+  if (Object.hasOwn(eventWithoutHash, "hash")) throw new TypeError("the event is hashed already")
+  // Members are written once: the hash takes its place among them.
+  const entries = Object.entries(eventWithoutHash)
+  const before = membersOf(entries.filter(([name]) => name < "hash"))
+  const after = membersOf(entries.filter(([name]) => name > "hash"))
+  const textWith = (...members: ReadonlyArray<string>) =>
+    `{${[before, ...members, after].filter((text) => text !== "").join(",")}}`
+  const hash = encodeBase64Url(domainHash("svc:journal:event:v1", encoder.encode(textWith())))
+  return { hash, text: textWith(`"hash":"${hash}"`) }
 }
 
 /**
