@@ -90,6 +90,7 @@ export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> =
   await new Promise((resolve) => child.once("close", resolve))
   rmSync(folder, { recursive: true, force: true })
   const found = /tps = ([\d.]+) \(without/u.exec(output) ?? /tps = ([\d.]+)/u.exec(output)
-  if (found === null && !output.includes("actually processed: 0")) throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
+  if (found === null && !output.includes("actually processed: 0"))
+    throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
   return Number(found?.[1] ?? 0)
 }

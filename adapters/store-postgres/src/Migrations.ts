@@ -1,5 +1,6 @@
 import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
+import { appendOne } from "./migrations/AppendOne.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
 import { tables } from "./migrations/Tables.ts"
 
@@ -17,7 +18,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 1, name: "tables", statements: tables },
   { id: 2, name: "load_stream", statements: loadStream },
   { id: 3, name: "append_change", statements: appendChange },
-  { id: 4, name: "append_changes", statements: appendChanges }
+  { id: 4, name: "append_changes", statements: appendChanges },
+  { id: 5, name: "append_one", statements: appendOne }
 ]
 
 /** A schema's name as it is written in statements. */

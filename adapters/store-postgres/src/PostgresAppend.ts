@@ -46,13 +46,17 @@ const TYPES = [
   ..."text[] bigint[] text[] text[] text[] text[]".split(" "),
   ..."text[] text[] text[]".split(" "),
   ..."text text".split(" "),
-  ..."text[] text[] text[] text[] text[]".split(" ")
+  ..."text[] text[] text[] text[] text[] text[]".split(" ")
 ]
 
 const cast = (type: string, at: number): string =>
   type === "bigint[]" ? `$${at + 1}::text[]::bigint[]` : `$${at + 1}::${type}`
 
-const APPEND = `select * from {schema}.append_change(${TYPES.map(cast).join(", ")})`
+const APPEND = `select * from {schema}.append_one(${TYPES.map(cast).join(", ")})`
+
+/** Text is compared by its bytes, as the database does. */
+export const byBytes = (left: string, right: string): number =>
+  Buffer.compare(Buffer.from(left), Buffer.from(right))
 
 /** Where the stream must end for the change to follow. Its instant is the latest that it may have. */
 export const presumedHead = (change: StreamChange): StreamHead | undefined => {
@@ -105,8 +109,13 @@ export const authorizationColumns = (
   ]
 }
 
+/** Claims in the order that everybody takes them in: by kind and name, as bytes. */
+const inLockOrder = (claims: StreamChange["claims"]): StreamChange["claims"] =>
+  claims.toSorted((left, right) => byBytes(left.kind, right.kind) || byBytes(left.name, right.name))
+
 const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
-  const { claims, events, mandateState, sessions, subject } = change
+  const { events, mandateState, sessions, subject } = change
+  const claims = inLockOrder(change.claims)
   return [
     change.organization,
     change.mandate,
@@ -131,7 +140,8 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
     claims.map(({ name }) => name),
     claims.map(({ fingerprint }) => fingerprint),
     claims.map(({ resource }) => resource),
-    claims.map(({ expiresAt }) => (expiresAt === undefined ? "" : comparable(expiresAt)))
+    claims.map(({ expiresAt }) => (expiresAt === undefined ? "" : comparable(expiresAt))),
+    claims.map((claim) => String(change.claims.indexOf(claim)))
   ]
 }
 

@@ -2,7 +2,7 @@ import type { StreamHead } from "@svc/domain/MandateState"
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { Effect, Exit } from "effect"
 import type { GroupOutcome } from "./AppendLanes.ts"
-import { authorizationColumns, fault, presumedHead } from "./PostgresAppend.ts"
+import { authorizationColumns, byBytes, fault, presumedHead } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
 import { comparable, RECORD_SCHEMA, writeMandate } from "./RecordCodec.ts"
 import { guarded } from "./StoreFault.ts"
@@ -28,9 +28,6 @@ const soundOf = (change: StreamChange): Sound | undefined => {
   const before = presumedHead(change)
   return fault(change, before) === undefined ? { change, before } : undefined
 }
-
-/** Text is compared by its bytes, as the database does. */
-const byBytes = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
 
 const byStream = ({ change: left }: Sound, { change: right }: Sound): number =>
   byBytes(left.organization, right.organization) || byBytes(left.mandate, right.mandate)
