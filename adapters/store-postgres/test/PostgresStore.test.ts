@@ -1,21 +1,202 @@
 import { randomBytes } from "node:crypto"
-import { afterAll, describe } from "@effect/vitest"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { storeContract } from "@svc/testkit/StoreContract"
-import { Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inSchema, quoteSchema } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
+import { SigningKeyRecords } from "../src/SigningKeyRecords.ts"
+import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
+import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
+import { startRecorder } from "./WireRecorder.ts"
+
+/*
+ * The contract on a server, through a recorder. The store shards by organization, so what was really sent is looked
+ * at afterwards: each statement, and each statement within a function, names the organization of the data it touches.
+ */
+
+/** What may look across organizations: secrets that name their organization, and the worker's scan. */
+const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly index: string }> = [
+  { text: /where k\.hash = \$1/u, index: "api_key_hash" },
+  { text: /where s\.token_hash = p_reference/u, index: "approval_session_token" },
+  { text: /where s\.next_due <= \(select/u, index: "stream_due_of_all" }
+]
+
+/** Records which steps of the schema were taken: of the deployment, not of a request. */
+const NO_DATA = new Set(["migration"])
+
+const isMigration = (text: string): boolean => text.startsWith("do $migration$")
 
 const server = await startTestPostgres()
+const schema = `test "${randomBytes(6).toString("hex")}"`
 
-/** The ports in a new schema of the server. */
-const storeIn = (url: string) =>
-  PostgresStore.layer({
-    url: Redacted.make(url),
-    schema: `test "${randomBytes(6).toString("hex")}"`,
-    migrations: "run"
-  })
+const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
+    Effect.provide(Reactivity.layer)
+  )
+
+const notesPlans = server !== undefined && (await Effect.runPromise(withClient(server.url, canNotePlans)))
+const recorder =
+  server === undefined ? undefined : await startRecorder(server.url, notesPlans ? NOTE_PLANS : "")
+
+const store = () =>
+  PostgresStore.layer({ url: Redacted.make(recorder?.url ?? ""), schema, migrations: "run" })
+
+const tablesOf = (sql: PgClient.PgClient) =>
+  Effect.map(
+    sql<{ readonly name: string }>`select relname::text as name from pg_class
+      where relnamespace = ${quoteSchema(schema)}::regnamespace and relkind in ('r', 'p')`,
+    (rows): DataTables => ({
+      schema,
+      names: new Set(rows.map(({ name }) => name).filter((name) => !NO_DATA.has(name)))
+    })
+  )
+
+/** Texts that name no organization and are not listed; and which of the listed ones were met. */
+const judged = (texts: ReadonlyArray<string>, tables: DataTables) => {
+  const across = texts.filter((text) => unnarrowedTables(text, tables).length > 0)
+  return {
+    unlisted: across.filter((text) => !ACROSS_ORGANIZATIONS.some(({ text: form }) => form.test(text))),
+    met: ACROSS_ORGANIZATIONS.filter(({ text: form }) => across.some((text) => form.test(text)))
+  }
+}
+
+const judgedPlans = (plans: ReturnType<typeof executedPlans>, tables: DataTables) => {
+  const across = plans.flatMap(({ plan, text }) =>
+    unnarrowedScans(plan, tables).map((index) => ({ index, text: text.replaceAll(/\s+/gu, " ") }))
+  )
+  return {
+    unlisted: across.filter(({ index }) => !ACROSS_ORGANIZATIONS.some((listed) => listed.index === index)),
+    met: ACROSS_ORGANIZATIONS.filter((listed) => across.some(({ index }) => index === listed.index))
+  }
+}
+
+const bodiesOf = (sql: PgClient.PgClient) =>
+  sql<{
+    readonly name: string
+    readonly body: string
+  }>`select proname::text as name, prosrc as body from pg_proc
+    where pronamespace = ${quoteSchema(schema)}::regnamespace`
+
+const sentTexts = (): ReadonlyArray<string> => [...new Set(recorder!.sent().map(({ text }) => text))]
 
 describe.skipIf(server === undefined)("on a server", () => {
-  storeContract("PostgresStore", () => storeIn(server?.url ?? ""), { clock: "live" })
-  afterAll(() => server?.stop())
+  storeContract("PostgresStore", store, { clock: "live" })
+
+  describe("the statements that were sent", () => {
+    afterAll(async () => {
+      await recorder?.stop()
+      await server?.stop()
+    })
+
+    it.live("name the organization, those within functions too, but for a few that are listed", () =>
+      Effect.gen(function* () {
+        const ports = yield* Layer.build(store())
+        const records = Context.get(ports, SigningKeyRecords)
+        const jwk = { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", kid: "k", x: "x", y: "y" } as const
+        yield* records.addFirst({ publicJwk: jwk, sealed: "sealed" })
+        yield* records.list
+        const sent = sentTexts()
+        yield* withClient(server!.url, (sql) =>
+          Effect.gen(function* () {
+            const tables = yield* tablesOf(sql)
+            const functions = yield* bodiesOf(sql)
+            const calls = sent.filter((text) => functions.some(({ name }) => text.includes(`.${name}(`)))
+            assert.isAtLeast(calls.length, 2)
+            assert.isAbove(sent.filter((text) => text.includes(quoteSchema(schema))).length, 15)
+            const texts = [
+              ...sent.filter((text) => !isMigration(text)),
+              ...functions.flatMap(({ body }) => statementsOf(body))
+            ]
+            const { met, unlisted } = judged(texts, tables)
+            assert.deepStrictEqual(unlisted, [])
+            assert.deepStrictEqual(met, ACROSS_ORGANIZATIONS)
+          })
+        )
+      })
+    )
+
+    it.live.skipIf(!notesPlans)("were run by indexes, within one organization, but for the same few", () =>
+      withClient(server!.url, (sql) =>
+        Effect.gen(function* () {
+          const plans = executedPlans(recorder!)
+          assert.isAbove(plans.length, 1000)
+          const { met, unlisted } = judgedPlans(plans, yield* tablesOf(sql))
+          assert.deepStrictEqual(unlisted, [])
+          assert.deepStrictEqual(met, ACROSS_ORGANIZATIONS)
+        })
+      )
+    )
+
+    it.live("are each of one form, however many were run", () =>
+      Effect.sync(() => {
+        const sent = recorder!.sent()
+        const data = sent.filter(({ text }) => text.includes(quoteSchema(schema)) && !isMigration(text))
+        assert.isAbove(data.length, 1000)
+        assert.isBelow(new Set(data.map(({ text }) => text)).size, 40)
+      })
+    )
+
+    it.live("would be found if they named none", () =>
+      Effect.gen(function* () {
+        const planted = inSchema("select s.revision from {schema}.stream s where s.mandate = $1", schema)
+        yield* withClient(server!.url, (sql) =>
+          sql.unsafe(
+            inSchema(
+              `create function {schema}.planted() returns bigint language plpgsql as $planted$
+              begin
+                return (select count(*) from {schema}.event e where e.mandate = 'mnd');
+              end $planted$`,
+              schema
+            )
+          )
+        )
+        recorder!.clear()
+        yield* withClient(recorder!.url, (sql) =>
+          Effect.andThen(
+            sql.unsafe(planted, ["mnd"]),
+            sql.unsafe(inSchema("select {schema}.planted()", schema))
+          )
+        )
+        const { bodies, tables } = yield* withClient(server!.url, (sql) =>
+          Effect.all({ bodies: bodiesOf(sql), tables: tablesOf(sql) })
+        )
+        const texts = [...sentTexts(), ...bodies.flatMap(({ body }) => statementsOf(body))]
+        const { unlisted } = judged(texts, tables)
+        assert.strictEqual(unlisted.length, 2)
+        assert.strictEqual(unlisted[0], planted)
+        if (!notesPlans) return
+        const plans = judgedPlans(executedPlans(recorder!), tables)
+        assert.strictEqual(plans.unlisted.length, 2)
+      })
+    )
+
+    it.live("meet tables and indexes that begin with the organization", () =>
+      Effect.gen(function* () {
+        const { indexes, tables } = yield* withClient(server!.url, (sql) =>
+          Effect.all({ indexes: indexesOf(sql), tables: tablesOf(sql) })
+        )
+        const ofData = indexes.filter(({ table }) => tables.names.has(table))
+        const keyed = ofData.filter(({ primary }) => primary).map(({ table }) => table)
+        assert.isAbove(tables.names.size, 8)
+        assert.deepStrictEqual(keyed.sort(), [...tables.names].sort())
+        const others = ofData.filter(({ first }) => first !== "organization").map(({ name }) => name)
+        assert.deepStrictEqual(others.sort(), ACROSS_ORGANIZATIONS.map(({ index }) => index).sort())
+      })
+    )
+  })
 })
+
+/** The indexes of the schema, each with the first column of its key. */
+const indexesOf = (sql: PgClient.PgClient) =>
+  sql<{
+    readonly table: string
+    readonly name: string
+    readonly primary: boolean
+    readonly first: string
+  }>`select t.relname::text as "table", i.relname::text as name, x.indisprimary as "primary", a.attname::text as first
+    from pg_index x join pg_class t on t.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
+      join pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[0]
+    where t.relnamespace = ${quoteSchema(schema)}::regnamespace`
