@@ -2,6 +2,7 @@ import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
+import { openReservations } from "./migrations/OpenReservations.ts"
 import { tables } from "./migrations/Tables.ts"
 
 /** One step from one form of the schema to the next. A step that was released is never changed. */
@@ -19,7 +20,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 2, name: "load_stream", statements: loadStream },
   { id: 3, name: "append_change", statements: appendChange },
   { id: 4, name: "append_changes", statements: appendChanges },
-  { id: 5, name: "append_one", statements: appendOne }
+  { id: 5, name: "open_reservations", statements: openReservations },
+  { id: 6, name: "append_one", statements: appendOne }
 ]
 
 /** A schema's name as it is written in statements. */

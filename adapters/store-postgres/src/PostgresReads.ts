@@ -179,28 +179,30 @@ interface AuthorizationListRow {
   readonly records: ReadonlyArray<string>
 }
 
-const listAuthorizationsStatement = (hasState: boolean): string => `select ${CLOCK} as clock,
+/** Rows of a mandate: any, those of the state `$5`, or those that are open, which are few and have an index of their own. */
+const ANY_ROW = `select a.record, a.ordinal from {schema}.authorization_row a
+    where a.organization = $1::text and a.mandate = $2::text`
+const ROW_OF_STATE = `${ANY_ROW} and a.state = $5::text`
+const OPEN_ROW = `${ANY_ROW} and a.reservation is not null offset 0`
+
+const listAuthorizationsStatement = (rows: string): string => `select ${CLOCK} as clock,
   s.occurred_at, s.next_due, s.snapshot,
-  array(select a.record from {schema}.authorization_row a
-    where a.organization = $1::text and a.mandate = $2::text and a.ordinal < $3::bigint
-      and ($4::text is null or a.state = $4)${hasState ? " and a.state = $4" : ""}
-    order by a.ordinal desc limit $5::bigint) as records
+  array(select r.record from (${rows}) r
+    where r.ordinal < $3::bigint order by r.ordinal desc limit $4::bigint) as records
 from {schema}.stream s where s.organization = $1::text and s.mandate = $2::text`
 
 const makeListAuthorizations = ({ reads, schema }: PostgresClients): Reads["listAuthorizations"] => {
-  const ofAll = statement<AuthorizationListRow>(reads, schema, listAuthorizationsStatement(false))
-  const ofState = statement<AuthorizationListRow>(reads, schema, listAuthorizationsStatement(true))
-  return (query: AuthorizationListQuery) => {
-    if (!isStorable(query.mandate)) return Effect.succeed(undefined)
-    const parameters = [
-      query.organization,
-      query.mandate,
-      String(query.afterOrder ?? Number.MAX_SAFE_INTEGER),
-      query.state ?? null,
-      String(query.limit + 1)
-    ]
-    const list = query.state === undefined ? ofAll : ofState
-    return guarded(Effect.map(list(parameters), ([row]) => (row === undefined ? undefined : listOf(row))))
+  const prepare = (rows: string) =>
+    statement<AuthorizationListRow>(reads, schema, listAuthorizationsStatement(rows))
+  const ofAll = prepare(ANY_ROW)
+  const open = prepare(OPEN_ROW)
+  const ofState = prepare(ROW_OF_STATE)
+  return ({ afterOrder, limit, mandate, organization, state }: AuthorizationListQuery) => {
+    if (!isStorable(mandate)) return Effect.succeed(undefined)
+    const page = [organization, mandate, String(afterOrder ?? Number.MAX_SAFE_INTEGER), String(limit + 1)]
+    const rows =
+      state === undefined ? ofAll(page) : state === "RESERVED" ? open(page) : ofState([...page, state])
+    return guarded(Effect.map(rows, ([row]) => (row === undefined ? undefined : listOf(row))))
   }
 }
 

@@ -1,26 +1,12 @@
 import { randomBytes } from "node:crypto"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
-import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
 import { formatInstant } from "@svc/protocol/Timestamp"
-import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
-import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import { replayJournal, snapshotFaults } from "@svc/testkit/JournalReplay"
-import {
-  commitReport,
-  harnessDeployment,
-  harnessOrganization,
-  makeCaller,
-  proposalBody,
-  recurringBody,
-  storedJournal
-} from "@svc/testkit/ProgramHarness"
-import { DAY, newIdentifier } from "@svc/testkit/StoreFixtures"
-import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
-import { Effect, Layer, Redacted, Result } from "effect"
-import * as PostgresStore from "../src/PostgresStore.ts"
+import { commitReport, proposalBody, recurringBody, storedJournal } from "@svc/testkit/ProgramHarness"
+import { DAY } from "@svc/testkit/StoreFixtures"
+import { Effect, Result } from "effect"
+import { newCaller, processOn } from "./ProgramsOnPostgres.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()
@@ -30,23 +16,6 @@ const PROPOSALS = 60
 const AMOUNT = 1000
 const BUDGET = 20_000
 const CLIENTS = 64
-
-/** The ports of one process: connections of its own to the shared database. */
-const processOn = (schema: string) =>
-  Layer.build(
-    Layer.fresh(
-      Layer.mergeAll(
-        PostgresStore.layer({ url: Redacted.make(server?.url ?? ""), schema, migrations: "run" }),
-        TimeZonesIntl.layer,
-        harnessDeployment,
-        RandomnessNodeCrypto.layer,
-        SignerNodeCrypto.layerEphemeral,
-        Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
-        IdentityVerifierJose.layer,
-        PasskeyVerifierWebAuthn.layer
-      )
-    )
-  )
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -58,8 +27,10 @@ describe.skipIf(server === undefined)("several processes on one Postgres", () =>
   it.live("overspend no budget, end each authorization once, and leave a whole journal", () =>
     Effect.gen(function* () {
       const schema = `races_${randomBytes(6).toString("hex")}`
-      const processes = yield* Effect.all(numbers(PROCESSES).map(() => processOn(schema)))
-      const caller = makeCaller(harnessOrganization({ id: newIdentifier("org_") }))
+      const processes = yield* Effect.all(
+        numbers(PROCESSES).map(() => processOn({ url: server!.url, schema }))
+      )
+      const caller = newCaller()
       const organization = caller.organization.id
       const on = (number: number) => Effect.provide(processes[number % PROCESSES]!)
       const loadNow = Effect.flatMap(MandateStore, (store) => store.load({ organization }))

@@ -1,0 +1,229 @@
+import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
+import { type Caller, commitReport, proposalBody } from "@svc/testkit/ProgramHarness"
+import { Context, Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import {
+  canNotePlans,
+  type ExecutedPlan,
+  executedPlans,
+  NOTE_PLANS_AND_COSTS,
+  planNodes
+} from "./ExecutedPlans.ts"
+import { fillMandate } from "./FilledMandate.ts"
+import { clockOf, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+import { startRecorder } from "./WireRecorder.ts"
+
+/** Authorizations behind the one mandate and behind the other. */
+const FEW = 10
+const MANY = 9000
+/** Times that everything is done while the tables are small, so that its plans are made then and kept. */
+const WARMING = 7
+const MEASUREMENTS = 3
+/** Blocks that a statement may read more, for where rows and index entries happen to lie. */
+const SLACK_BLOCKS = 12
+
+const server = await startTestPostgres()
+
+const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(server?.url ?? "") }), use)).pipe(
+    Effect.provide(Reactivity.layer)
+  )
+
+const notesPlans = server !== undefined && (await Effect.runPromise(inServer(canNotePlans)))
+
+/** Tables that grow with the history of a mandate. */
+const TABLES = ["stream", "event", "authorization_row", "claim"]
+
+/** Nothing is cleaned, and no plan made anew, while costs are measured. */
+const withoutVacuum = (schema: string) =>
+  inServer((sql) =>
+    Effect.forEach(TABLES, (table) =>
+      sql.unsafe(`alter table "${schema}".${table} set (autovacuum_enabled = off)`)
+    )
+  )
+
+/** What one operation costs: statements sent; of each statement run the rows that its steps met; blocks in all. */
+interface Cost {
+  readonly sent: ReadonlyArray<string>
+  readonly rows: ReadonlyArray<string>
+  readonly blocks: number
+}
+
+const rowsOf = ({ plan, text }: ExecutedPlan): string => {
+  const steps = planNodes(plan).map((node) => {
+    const loops = node["Actual Loops"] ?? 1
+    const met = ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) * loops
+    return `${node["Node Type"]} ${node["Index Name"] ?? ""} ${Math.round(met)}`
+  })
+  return `${text.replaceAll(/\s+/gu, " ").slice(0, 100)}: ${steps.join("; ")}`
+}
+
+const blocksOf = ({ plan }: ExecutedPlan): number =>
+  (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0)
+
+type Costs = ReadonlyMap<string, Cost>
+
+/** Pages are read in passing that others left to be cleaned: the least of a few measurements counts. */
+const leastBlocks = (costs: ReadonlyArray<Costs>, name: string): number =>
+  Math.min(...costs.map((one) => one.get(name)!.blocks))
+
+const assertFewBlocks = (few: ReadonlyArray<Costs>, many: ReadonlyArray<Costs>): void => {
+  for (const [name, { sent }] of many[0]!) {
+    const most = leastBlocks(few, name) + SLACK_BLOCKS * sent.length
+    assert.isAtMost(leastBlocks(many, name), most, `blocks: ${name}`)
+  }
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+describe.skipIf(!notesPlans)("costs", () => {
+  afterAll(() => server?.stop())
+
+  it.live(
+    "are the same with 10 and with 9,000 authorizations behind a mandate",
+    () =>
+      Effect.gen(function* () {
+        const schema = `costs_${randomBytes(6).toString("hex")}`
+        const recorder = yield* Effect.acquireRelease(
+          Effect.promise(() => startRecorder(server!.url, NOTE_PLANS_AND_COSTS)),
+          (one) => Effect.promise(one.stop)
+        )
+        const filler = yield* processOn({ url: server!.url, schema })
+        // One session each, so that every plan was made while the tables were small.
+        const measured = yield* processOn({
+          url: recorder.url,
+          schema,
+          readConnections: 1,
+          writeConnections: 1
+        })
+        yield* withoutVacuum(schema)
+        const now = yield* clockOf(Context.get(filler, MandateStore))
+        const small = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
+        const large = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
+        const costsOf = Effect.fn("costsOf")(function* (history: History) {
+          const costs = new Map<string, Cost>()
+          for (const [name, operation] of operationsOn(history, now)) {
+            recorder.clear()
+            yield* operation
+            const plans = executedPlans(recorder)
+            costs.set(name, {
+              sent: recorder.sent().map(({ text }) => text),
+              rows: plans.map(rowsOf),
+              blocks: plans.reduce((sum, plan) => sum + blocksOf(plan), 0)
+            })
+          }
+          return costs
+        }, Effect.provide(measured))
+        yield* Effect.replicateEffect(costsOf(small), WARMING)
+        yield* fillMandate({
+          organization: large.caller.organization.id,
+          mandate: large.mandate,
+          first: 1_000_000,
+          count: MANY - FEW,
+          body: (number) => proposalBody(number)
+        }).pipe(Effect.provide(filler))
+        const few = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
+        const many = yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
+        for (const [name, cost] of many[0]!) {
+          const reference = few[0]!.get(name)!
+          assert.isAbove(cost.rows.length, 0, name)
+          assert.deepStrictEqual(cost.sent, reference.sent, name)
+          assert.deepStrictEqual(cost.rows, reference.rows, name)
+        }
+        assertFewBlocks(few, many)
+        yield* inServer(
+          (sql) =>
+            sql.unsafe(`vacuum analyze ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`)
+              .unprepared
+        )
+        assertFewBlocks(
+          yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS),
+          yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
+        )
+      }),
+    120_000
+  )
+})
+
+interface History {
+  readonly caller: Caller
+  readonly mandate: string
+  /** Its first authorization that was committed. */
+  readonly committed: string
+  /** Numbers of proposals to come. */
+  readonly next: () => number
+}
+
+let commitments = 0
+
+const nextNumber = (): number => {
+  commitments += 1
+  return commitments
+}
+
+/** A mandate of a new organization with the given number of authorizations, all closed. */
+const newHistory = Effect.fn("newHistory")(function* (now: Instant, count: number) {
+  const caller = newCaller()
+  const { resource } = yield* caller.create(roomyBody(now))
+  const mandate = resource.id
+  yield* caller.approve(mandate)
+  const report = { reported_accepted_at: formatInstant(now) }
+  const ids = yield* Effect.forEach(numbers(count), () =>
+    Effect.gen(function* () {
+      const number = nextNumber()
+      const { resource: authorization } = yield* caller.propose(mandate, proposalBody(number))
+      yield* caller.commit(authorization.id, commitReport(number, report))
+      return authorization.id
+    })
+  )
+  const history: History = { caller, mandate, committed: ids[0]!, next: nextNumber }
+  return history
+})
+
+/** What is done to a mandate, each leaving as many reservations open as it found. */
+const operationsOn = ({ caller, committed, mandate, next }: History, now: Instant) => {
+  const number = next()
+  const report = { reported_accepted_at: formatInstant(now), reported_refunded_at: formatInstant(now) }
+  let open = ""
+  let cursor: string | null = null
+  const page = { mandateId: mandate, limit: 3 }
+  return [
+    ["read mandate", caller.read(mandate)],
+    ["read authorization", caller.readAuthorization(committed)],
+    [
+      "propose",
+      Effect.tap(caller.propose(mandate, proposalBody(number), `key ${number}`), ({ resource }) =>
+        Effect.sync(() => {
+          open = resource.id
+        })
+      )
+    ],
+    ["replay", caller.propose(mandate, proposalBody(number), `key ${number}`)],
+    [
+      "commit",
+      Effect.suspend(() =>
+        caller.commit(open, commitReport(number, { reported_accepted_at: report.reported_accepted_at }))
+      )
+    ],
+    ["list events", caller.events(page)],
+    [
+      "list authorizations",
+      Effect.tap(caller.authorizations(page), ({ next_cursor }) =>
+        Effect.sync(() => {
+          cursor = next_cursor
+        })
+      )
+    ],
+    ["list authorizations on", Effect.suspend(() => caller.authorizations({ ...page, cursor: cursor! }))],
+    ["list authorizations by state", caller.authorizations({ ...page, state: "COMMITTED" })],
+    ["list open authorizations", caller.authorizations({ ...page, state: "RESERVED" })],
+    ["list mandates", caller.list({ limit: 3 })],
+    ["list mandates by state", caller.list({ limit: 3, state: "ACTIVE" })],
+    ["list mandates by subject", caller.list({ limit: 3, subjectReference: "user_8f2" })]
+  ] as const
+}
