@@ -2,7 +2,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import { type Cause, Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
+import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
@@ -27,6 +27,12 @@ const STATEMENT_TIMEOUT_MILLISECONDS = 9000
 /** Longest that a start waits for the server, migrations included. */
 const START_TIMEOUT = "60 seconds"
 
+/**
+ * Longest that a connection for reads is used. Nobody tells a client that its server is gone from the network, and
+ * callers who share a connection cannot break it off, so that it must end by itself.
+ */
+const READ_CONNECTION_LIFETIME: Duration.Input = "30 seconds"
+
 const READ_CONNECTIONS = 4
 const WRITE_CONNECTIONS = 16
 
@@ -39,6 +45,10 @@ export interface PostgresOptions {
   readonly writeConnections?: number
   /** How changes that come at the same time share a statement; `off`: each has one of its own. */
   readonly groupedAppends?: LaneOptions | "off"
+  /** Longest that the server works on one statement. */
+  readonly statementTimeoutMilliseconds?: number
+  /** Longest that a connection for reads is used before a new one takes its place. */
+  readonly readConnectionLifetime?: Duration.Input
 }
 
 /** Connections to a server, opened when they are needed. */
@@ -51,7 +61,7 @@ export const connect = (
     maxMessageSize: MAX_MESSAGE_BYTES,
     connectTimeout: "5 seconds",
     startupParameters: {
-      statement_timeout: String(STATEMENT_TIMEOUT_MILLISECONDS),
+      statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS),
       default_transaction_isolation: "read committed",
       // A plan that was made while the tables were empty would read all of them for as long as it is kept.
       enable_seqscan: "off"
@@ -62,6 +72,7 @@ export const connect = (
     reads: PgClient.make({
       ...config,
       multiplex: true,
+      connectionTTL: options.readConnectionLifetime ?? READ_CONNECTION_LIFETIME,
       maxConnections: options.readConnections ?? READ_CONNECTIONS
     }),
     writes: PgClient.make({ ...config, maxConnections: options.writeConnections ?? WRITE_CONNECTIONS })

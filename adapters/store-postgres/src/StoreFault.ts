@@ -1,10 +1,15 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Cause, type Duration, Effect } from "effect"
+import { Cause, Context, type Duration, Effect } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { UnreadableRecord } from "./RecordCodec.ts"
 
-/** Longest that one statement may take. A frozen server never answers by itself. */
+/** Longest that one statement may take, unless the caller says otherwise. A frozen server never answers by itself. */
 export const CALL_TIMEOUT: Duration.Input = "10 seconds"
+
+/** Longest that a caller waits for one statement. */
+export class CallTimeout extends Context.Reference<Duration.Input>("@svc/store-postgres/CallTimeout", {
+  defaultValue: () => CALL_TIMEOUT
+}) {}
 
 const RETRY_AFTER_SECONDS = 1
 
@@ -33,7 +38,7 @@ export const guarded = <A, E>(
   statement: Effect.Effect<A, E>
 ): Effect.Effect<A, StoreUnavailable | Exclude<E, FaultError>> =>
   Effect.catchCause(
-    Effect.timeout(statement, CALL_TIMEOUT),
+    CallTimeout.use((timeout) => Effect.timeout(statement, timeout)),
     (cause): Effect.Effect<never, StoreUnavailable | Exclude<E, FaultError>> => {
       const fault = faultIn(cause)
       if (fault !== undefined) return Effect.fail(unavailable(fault))

@@ -1,13 +1,22 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { createdChange, followingChange, newIdentifier, revokedFact } from "@svc/testkit/StoreFixtures"
-import { Cause, Context, Effect, Exit, Layer, Option, Redacted, Schedule } from "effect"
+import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
+import { Context, Effect, Exit, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { SigningKeyRecords } from "../src/SigningKeyRecords.ts"
+import {
+  addEvent,
+  assertUnavailable,
+  assertWhole,
+  isUnavailable,
+  newMandate,
+  storeIn as openStore,
+  recovered,
+  type StoreOptions
+} from "./StreamUnderFaults.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()
@@ -15,39 +24,11 @@ const url = Redacted.make(server?.url ?? "")
 
 const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
 
-const storeIn = (
-  schema: string,
-  options: Partial<PostgresStore.PostgresOptions & { readonly migrations: "run" | "require" }> = {}
-) => Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run", ...options })), identityOf)
-
-const identityOf = (ports: Context.Context<PostgresStore.StoragePorts>) => Context.get(ports, MandateStore)
-
-const newMandate = Effect.fn("newMandate")(function* (store: MandateStore["Service"]) {
-  const mandate = newIdentifier("mnd_")
-  const organization = newIdentifier("org_")
-  const { now } = yield* store.load({ organization })
-  const place = { organization, mandate, subjectReference: mandate }
-  yield* store.append(createdChange(place, now))
-  return place
-})
-
-/** One event more, at whatever revision the stream is. */
-const addEvent = Effect.fn("addEvent")(function* (
-  store: MandateStore["Service"],
-  place: { readonly organization: string; readonly mandate: string }
-) {
-  const { now, stream } = yield* store.load({ organization: place.organization, stream: place })
-  if (stream === undefined) return yield* Effect.die(new Error("the mandate is gone"))
-  return yield* store.append(followingChange({ now, stream }, [revokedFact(now)]))
-})
-
-const isUnavailable = <A, E>(exit: Exit.Exit<A, E>): boolean =>
-  Exit.isFailure(exit) && Option.getOrUndefined(Cause.findErrorOption(exit.cause)) instanceof StoreUnavailable
+const storeIn = (schema: string, options: Omit<StoreOptions, "url" | "schema"> = {}) =>
+  openStore({ ...options, url: server?.url ?? "", schema })
 
 const withClient = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
   Effect.scoped(Effect.flatMap(PgClient.make({ url }), use)).pipe(Effect.provide(Reactivity.layer))
-
-const recovered = Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 200 })
 
 describe.skipIf(server === undefined)("PostgresStore under faults", () => {
   afterAll(() => server?.stop())
@@ -96,7 +77,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
         Effect.tap((exit) =>
           Effect.sync(() => {
             if (Exit.isSuccess(exit)) acknowledged = exit.value.revision
-            else assert.isTrue(isUnavailable(exit), Cause.pretty(exit.cause))
+            else assertUnavailable(exit)
           })
         )
       )
@@ -109,10 +90,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
       )
       const { revision } = yield* recovered(addEvent(store, place))
       assert.isAtLeast(revision, acknowledged + 1)
-      const { stream } = yield* store.load({ organization: place.organization, stream: place })
-      const texts = yield* store.journal({ ...place, afterSeq: 0, uptoSeq: 1000, limit: 1000 })
-      assert.strictEqual(texts.length, stream?.head.seq)
-      assert.strictEqual(stream?.revision, revision)
+      yield* assertWhole(store, place, revision)
     })
   )
 
@@ -150,21 +128,6 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
       assert.strictEqual(list.length, 1)
       assert.strictEqual(list[0]!.sealed, `of ${list[0]!.publicJwk.kid}`)
       assert.isTrue(list[0]!.isSigning)
-    })
-  )
-
-  it.live.skipIf(server?.own === undefined)("a server that crashes and comes back loses nothing", () =>
-    Effect.gen(function* () {
-      const store = yield* storeIn(newSchema())
-      const place = yield* newMandate(store)
-      const { revision } = yield* addEvent(store, place)
-      yield* Effect.promise(() => server!.own!.crash())
-      for (let attempt = 0; attempt < 3; attempt++) {
-        assert.isTrue(isUnavailable(yield* Effect.exit(addEvent(store, place))))
-      }
-      yield* Effect.promise(() => server!.own!.start())
-      const after = yield* recovered(addEvent(store, place))
-      assert.strictEqual(after.revision, revision + 1)
     })
   )
 })

@@ -24,6 +24,11 @@ export interface TestPostgres {
     readonly start: () => Promise<void>
     /** Ends the server at once, as a crash would. */
     readonly crash: () => Promise<void>
+    /** Ends the server in order, whoever is connected. */
+    readonly shutDown: () => Promise<void>
+    /** Stops all of its processes, or goes on: they keep what they have, and do nothing. */
+    readonly freeze: () => void
+    readonly thaw: () => void
   }
   readonly stop: () => Promise<void>
 }
@@ -136,7 +141,10 @@ const startOwn = async (): Promise<TestPostgres | undefined> => {
     throw new Error("the test server does not start")
   }
   await start()
-  const leave = () => server.kill("SIGQUIT")
+  const leave = () => {
+    signalAll(server, "SIGCONT")
+    server.kill("SIGQUIT")
+  }
   process.on("exit", leave)
   return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
@@ -146,7 +154,13 @@ const startOwn = async (): Promise<TestPostgres | undefined> => {
       crash: async () => {
         server.kill("SIGQUIT")
         await ended(server)
-      }
+      },
+      shutDown: async () => {
+        server.kill("SIGINT")
+        await ended(server)
+      },
+      freeze: () => signalAll(server, "SIGSTOP"),
+      thaw: () => signalAll(server, "SIGCONT")
     },
     stop: async () => {
       process.off("exit", leave)
@@ -155,6 +169,18 @@ const startOwn = async (): Promise<TestPostgres | undefined> => {
       rmSync(folder, { recursive: true, force: true })
     }
   }
+}
+
+/** The processes of a server: its first one, and those that this one started. */
+const processesOf = (first: number): ReadonlyArray<number> => {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
+  const pairs = stdout.split("\n").map((line) => line.trim().split(/\s+/u).map(Number))
+  return [first, ...pairs.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
+}
+
+const signalAll = (server: ChildProcess, signal: NodeJS.Signals): void => {
+  if (server.pid === undefined) return
+  for (const pid of processesOf(server.pid)) process.kill(pid, signal)
 }
 
 /** The server that the tests may use; `undefined`, with a line that says so, where none can be had. */

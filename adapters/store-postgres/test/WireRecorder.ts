@@ -16,6 +16,8 @@ export interface WireRecorder {
   /** Texts of the notices that the server answered with since the last `clear`. */
   readonly notices: () => ReadonlyArray<string>
   readonly clear: () => void
+  /** From now on the connections that are open pass nothing on, as over a cable that was cut. New ones do. */
+  readonly cut: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -126,6 +128,13 @@ export const startRecorder = async (url: string, options = ""): Promise<WireReco
     clear: () => {
       sent = []
       notices = []
+    },
+    cut: () => {
+      for (const socket of sockets) {
+        socket.unpipe()
+        socket.removeAllListeners("data")
+        socket.pause()
+      }
     },
     stop: () =>
       new Promise<void>((resolve) => {
