@@ -27,7 +27,8 @@ const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly inde
 /** Records which steps of the schema were taken: of the deployment, not of a request. */
 const NO_DATA = new Set(["migration"])
 
-const isMigration = (text: string): boolean => text.startsWith("do $migration$")
+const isMigration = (text: string): boolean =>
+  /^(?:do \$migration\$|create (?:schema|table) if not exists)/u.test(text)
 
 const server = await startTestPostgres()
 const schema = `test "${randomBytes(6).toString("hex")}"`
@@ -130,12 +131,15 @@ describe.skipIf(server === undefined)("on a server", () => {
       )
     )
 
-    it.live("are each of one form, however many were run", () =>
+    it.live("are each of one form, prepared once by a connection, however often they were run", () =>
       Effect.sync(() => {
         const sent = recorder!.sent()
         const data = sent.filter(({ text }) => text.includes(quoteSchema(schema)) && !isMigration(text))
         assert.isAbove(data.length, 1000)
         assert.isBelow(new Set(data.map(({ text }) => text)).size, 40)
+        const unnamed = data.filter(({ isNamed }) => !isNamed).map(({ text }) => text)
+        assert.deepStrictEqual(unnamed, [])
+        assert.deepStrictEqual(recorder!.preparedAgain(), [])
       })
     )
 

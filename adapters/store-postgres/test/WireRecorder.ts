@@ -3,8 +3,8 @@ import { connect, createServer, type Socket } from "node:net"
 /** A statement as a client sent it: once for each time that it was run, prepared or not. */
 export interface SentStatement {
   readonly text: string
-  /** Bytes of the message that carried the parameters. */
-  readonly bytes: number
+  /** Whether it had a name, under which the connection keeps it. */
+  readonly isNamed: boolean
 }
 
 /** Stands between a client and a Postgres server, passes every byte on, and keeps what was sent and noted. */
@@ -13,6 +13,8 @@ export interface WireRecorder {
   readonly url: string
   /** Statements since the last `clear`, in the order in which they were sent. */
   readonly sent: () => ReadonlyArray<SentStatement>
+  /** Statements that a connection was given by name more than once, since the recorder was started. */
+  readonly preparedAgain: () => ReadonlyArray<string>
   /** Texts of the notices that the server answered with since the last `clear`. */
   readonly notices: () => ReadonlyArray<string>
   readonly clear: () => void
@@ -52,20 +54,27 @@ const textAt = (body: Buffer, start: number): readonly [string, number] => {
 }
 
 /** Reads what one client sends: `Parse` gives a statement its name, `Bind` runs it, `Query` is both. */
-const clientReader = (onStatement: (statement: SentStatement) => void): ((chunk: Buffer) => void) => {
+const clientReader = (
+  onStatement: (statement: SentStatement) => void,
+  onPreparedAgain: (text: string) => void
+): ((chunk: Buffer) => void) => {
   const prepared = new Map<string, string>()
   return messageReader(true, (type, body) => {
     if (type === "P") {
       const [name, next] = textAt(body, 0)
-      prepared.set(name, textAt(body, next)[0])
+      const [text] = textAt(body, next)
+      if (name !== "" && [...prepared].some(([other, known]) => other !== "" && known === text)) {
+        onPreparedAgain(text)
+      }
+      prepared.set(name, text)
     } else if (type === "B") {
       const [, next] = textAt(body, 0)
       const [name] = textAt(body, next)
       const text = prepared.get(name)
       if (text === undefined) throw new Error(`a statement is run that was not prepared: ${name}`)
-      onStatement({ text, bytes: body.length })
+      onStatement({ text, isNamed: name !== "" })
     } else if (type === "Q") {
-      onStatement({ text: textAt(body, 0)[0], bytes: body.length })
+      onStatement({ text: textAt(body, 0)[0], isNamed: false })
     }
   })
 }
@@ -95,10 +104,14 @@ export const startRecorder = async (url: string, options = ""): Promise<WireReco
   const { hostname, port } = new URL(url)
   let sent: Array<SentStatement> = []
   let notices: Array<string> = []
+  const preparedAgain: Array<string> = []
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(port === "" ? DEFAULT_PORT : Number(port), hostname)
-    const readClient = clientReader((statement) => sent.push(statement))
+    const readClient = clientReader(
+      (statement) => sent.push(statement),
+      (text) => preparedAgain.push(text)
+    )
     const readServer = messageReader(false, (type, body) => {
       if (type === "N") notices.push(noticeText(body))
     })
@@ -124,6 +137,7 @@ export const startRecorder = async (url: string, options = ""): Promise<WireReco
   return {
     url: throughPort(url, address.port, options),
     sent: () => sent,
+    preparedAgain: () => preparedAgain,
     notices: () => notices,
     clear: () => {
       sent = []
