@@ -3,7 +3,8 @@ import { type Appended, Stale, StoreUnavailable, type StreamChange } from "@svc/
 import { claimOf, createdChange, newSession } from "@svc/testkit/StoreFixtures"
 import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
-import { type GroupOutcome, makeLanes } from "./AppendLanes.ts"
+import { TestClock } from "effect/testing"
+import { type GroupOutcome, LANE_PATIENCE, makeLanes } from "./AppendLanes.ts"
 
 const appended: Exit.Exit<Appended> = Exit.succeed({ revision: 1 })
 
@@ -153,6 +154,32 @@ describe("lanes of appends", () => {
         "Appended",
         "Appended"
       ])
+    })
+  )
+
+  it.effect("do not wait long for a statement that waits itself", () =>
+    Effect.gen(function* () {
+      const [stuck, stuckGroup, last] = [newChange(), [newChange(), newChange()], newChange()] as const
+      const statements: Array<ReadonlyArray<StreamChange>> = []
+      const append = yield* makeLanes(
+        { lanes: 1, changes: 2 },
+        {
+          alone: (change) => {
+            statements.push([change])
+            return change === last ? appended : Effect.never
+          },
+          together: (changes) => {
+            statements.push(changes)
+            return Effect.never
+          }
+        }
+      )
+      const fibers = yield* appendEach(append, [stuck, ...stuckGroup, last])
+      assert.deepStrictEqual(statements, [[stuck]])
+      yield* TestClock.adjust(LANE_PATIENCE)
+      assert.deepStrictEqual(statements, [[stuck], [...stuckGroup]])
+      yield* TestClock.adjust(LANE_PATIENCE)
+      assert.deepStrictEqual(yield* exits([fibers[3]!]), ["Appended"])
     })
   )
 

@@ -1,6 +1,6 @@
 import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Deferred, Effect, Exit, type Scope } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, type Scope } from "effect"
 
 export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 
@@ -9,7 +9,7 @@ export type GroupOutcome = Exit.Exit<Appended, AppendRefusal> | "alone"
 
 /** How changes that come at the same time share statements. */
 export interface LaneOptions {
-  /** Statements that may be under way at once. A stream is always on the same lane. */
+  /** Statements under way at once, unless one takes long. A stream is always on the same lane. */
   readonly lanes: number
   /** Most changes that one statement records. */
   readonly changes: number
@@ -19,6 +19,12 @@ export const DEFAULT_LANES: LaneOptions = { lanes: 2, changes: 64 }
 
 /** Most text that one statement carries unless a single change has more, in UTF-16 units. */
 export const MAX_GROUP_LENGTH = 1_048_576
+
+/**
+ * Longest that those in line wait for a statement under way before they go too: it may be waiting itself, for a lock or
+ * for a server that does not answer.
+ */
+export const LANE_PATIENCE: Duration.Input = "100 millis"
 
 interface Waiting {
   readonly change: StreamChange
@@ -116,7 +122,11 @@ export const makeLanes = (
           lane.isRunning = false
           return
         }
-        yield* group.length === 1 ? tryAlone(group[0]!) : tryTogether(group)
+        const statement = yield* Effect.forkIn(
+          group.length === 1 ? tryAlone(group[0]!) : tryTogether(group),
+          scope
+        )
+        yield* Effect.timeoutOption(Fiber.await(statement), LANE_PATIENCE)
       }
     })
 
