@@ -8,6 +8,7 @@ export interface RowSizes {
   readonly snapshot: number
   readonly event: number
   readonly record: number
+  readonly reservation: number
 }
 
 export interface BareRun {
@@ -21,6 +22,9 @@ export interface BareRun {
 
 const DEBIAN = "/usr/lib/postgresql"
 
+/** Characters of a SHA-256 in base64url. */
+const HASH_LENGTH = 43
+
 /** Where `pgbench` is, if it is on this machine. */
 export const findPgbench = (): string | undefined => {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort().reverse() : []
@@ -28,36 +32,48 @@ export const findPgbench = (): string | undefined => {
   return places.find((place) => spawnSync(place, ["--version"]).status === 0)
 }
 
-const transaction = (schema: string, row: "reserve" | "commit"): string => `begin;
-select revision, seq, snapshot from ${schema}.stream
-  where organization = 'org' and mandate = 'mnd_' || (:client_id)::text for update \\gset s_
-${
-  row === "reserve"
-    ? `insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
-  values ('org', 'commitment', 'c' || (:r)::text || '_' || (:client_id)::text, '', 'aut_' || (:r)::text);`
-    : ""
-}
+const ORGANIZATION = "organization = 'org'"
+const MANDATE = "mandate = 'mnd_' || (:client_id)::text"
+const AUTHORIZATION = "'aut_' || (:r)::text || '_' || (:client_id)::text"
+const KEY = "(:r)::text || '_' || (:client_id)::text"
+
+/** What both transactions read and write: the key, the stream, what is open; then key, stream and event. */
+const shared = (schema: string, row: "reserve" | "commit", nextDue: string): string => `begin;
+select fingerprint, resource from ${schema}.claim
+  where ${ORGANIZATION} and kind = 'idempotency_key' and name = '${row} ' || ${KEY};
+select revision, seq, snapshot from ${schema}.stream where ${ORGANIZATION} and ${MANDATE} for update \\gset s_
+select reservation, record from ${schema}.authorization_row
+  where ${ORGANIZATION} and ${MANDATE} and reservation is not null;
 insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
-  values ('org', 'idempotency_key', '${row} ' || (:r)::text || '_' || (:client_id)::text, :hash, 'aut_' || (:r)::text);
+  values ('org', 'idempotency_key', '${row} ' || ${KEY}, :hash, ${AUTHORIZATION});
 update ${schema}.stream set revision = revision + 1, seq = seq + 1, hash = :hash, occurred_at = occurred_at + 1,
-  bytes = bytes + 1, snapshot = :snapshot where organization = 'org' and mandate = 'mnd_' || (:client_id)::text;
+  bytes = bytes + 1, next_due = ${nextDue}, snapshot = :snapshot where ${ORGANIZATION} and ${MANDATE};
 insert into ${schema}.event (organization, mandate, seq, schema, id, type, text)
   values ('org', 'mnd_' || (:client_id)::text, :s_seq + 1, 1, 'evt_' || (:r)::text, 'authorization.${row}', :event);
-${
-  row === "reserve"
-    ? `insert into ${schema}.authorization_row
+`
+
+const reserve = (schema: string): string => `${shared(schema, "reserve", "8000000000000000000 + :r")}
+insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
+  values ('org', 'commitment', ${KEY}, '', ${AUTHORIZATION});
+insert into ${schema}.authorization_row
   (organization, authorization_id, mandate, ordinal, state, expires_at, reservation, record)
-  values ('org', 'aut_' || (:r)::text || '_' || (:client_id)::text, 'mnd_' || (:client_id)::text, :r, 'RESERVED', 1,
-    :hash, :record);`
-    : `update ${schema}.authorization_row set state = 'COMMITTED', expires_at = null, reservation = null,
-  record = :record where organization = 'org' and authorization_id = 'aut_' || (:r)::text || '_' || (:client_id)::text;`
-}
+  values ('org', ${AUTHORIZATION}, 'mnd_' || (:client_id)::text, :r, 'RESERVED', 1, :reservation, :record);
 commit;
 `
 
-/** One pair: reserve and commit, each the row work of the program's in a transaction of plain statements. */
+const commit = (schema: string): string => `${shared(schema, "commit", "9000000000000000000")}
+select record from ${schema}.authorization_row where ${ORGANIZATION} and authorization_id = ${AUTHORIZATION};
+update ${schema}.authorization_row set state = 'COMMITTED', expires_at = null, reservation = null, record = :record
+  where ${ORGANIZATION} and authorization_id = ${AUTHORIZATION};
+commit;
+`
+
+/**
+ * One pair: the rows that the program reads and writes, in two transactions of plain statements. The instant of the
+ * next transition changes twice, as the program's does, and its indexes with it.
+ */
 const script = (schema: string): string =>
-  `\\set r random(1, 1000000000000000)\n${transaction(schema, "reserve")}${transaction(schema, "commit")}`
+  `\\set r random(1, 1000000000000000)\n${reserve(schema)}${commit(schema)}`
 
 /** Statements that make the streams that the loop works on. */
 export const bareStreams = (schema: string, clients: number, { snapshot }: RowSizes): string =>
@@ -71,7 +87,7 @@ export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> =
   const folder = mkdtempSync(join(tmpdir(), "svc-bench-"))
   const file = join(folder, "pair.sql")
   writeFileSync(file, script(run.schema))
-  const texts = { hash: 43, snapshot: run.sizes.snapshot, event: run.sizes.event, record: run.sizes.record }
+  const texts = { hash: HASH_LENGTH, ...run.sizes }
   const variables = Object.entries(texts).flatMap(([name, size]) => ["-D", `${name}=${"x".repeat(size)}`])
   const child = spawn(
     pgbench,

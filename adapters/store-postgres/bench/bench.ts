@@ -22,6 +22,8 @@ import { programLoop } from "./ProgramLoop.ts"
 const CLIENTS = 16
 const MANY_CLIENTS = 64
 const EX_UNAVAILABLE = 69
+/** About what one takes, where none is open any more to be measured. */
+const RESERVATION_BYTES = 300
 
 const option = (name: string, byDefault: number): number => {
   const text = process.argv.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]
@@ -109,15 +111,17 @@ const run = async (): Promise<void> => {
       Effect.runPromise(
         onServer((client) =>
           Effect.map(
-            client.unsafe<{ snapshot: string; event: string; record: string }>(
+            client.unsafe<Readonly<Record<keyof RowSizes, string | null>>>(
               `select (select avg(octet_length(snapshot))::int from ${schema}.stream)::text as snapshot,
                 (select avg(octet_length(text))::int from ${schema}.event)::text as event,
-                (select avg(octet_length(record))::int from ${schema}.authorization_row)::text as record`
+                (select avg(octet_length(record))::int from ${schema}.authorization_row)::text as record,
+                (select max(octet_length(reservation))::int from ${schema}.authorization_row)::text as reservation`
             ),
             ([found]) => ({
               snapshot: Number(found!.snapshot),
               event: Number(found!.event),
-              record: Number(found!.record)
+              record: Number(found!.record),
+              reservation: Number(found!.reservation ?? RESERVATION_BYTES)
             })
           )
         )
@@ -155,7 +159,12 @@ const run = async (): Promise<void> => {
     say(`rows of the program, in bytes: ${JSON.stringify(rowSizes)}`)
     const least = (ours: typeof one, theirs: typeof one) =>
       Math.min(ours.empty / theirs.empty, ours.filled / theirs.filled).toFixed(2)
-    say(`ratio one=${least(one, bare16)} many=${least(many, bare64)}`)
+    // More clients are no help to the bare loop: the better of its two is what to compare with.
+    const best = {
+      empty: Math.max(bare16.empty, bare64.empty),
+      filled: Math.max(bare16.filled, bare64.filled)
+    }
+    say(`ratio one=${least(one, bare16)} many=${least(many, best)}`)
   } finally {
     await server.stop()
   }
