@@ -14,6 +14,7 @@ import { readMasterKeyFile } from "./MasterKeyFile.ts"
 import { listenersLayer, portsLayer } from "./Service.ts"
 import { placeOf } from "./StoreLayer.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
+import { workerLayer } from "./Worker.ts"
 
 /** The development server is for this machine only. */
 const HOST = "127.0.0.1"
@@ -98,7 +99,7 @@ export const devServer = Effect.gen(function* () {
     Console.log(welcome(file, join(folder, DEV_FILE_NAME), config.store))
   )
   return yield* Layer.effectDiscard(tell).pipe(
-    Layer.provide(listenersLayer(server, { host: HOST })),
+    Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
     Layer.provide(Layer.effectDiscard(putTenants(file))),
     Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),

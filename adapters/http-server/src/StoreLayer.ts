@@ -1,5 +1,6 @@
 import { mkdir } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
+import type { DueLeases } from "@svc/domain/ports/DueLeases"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
@@ -11,6 +12,9 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Layer, Redacted } from "effect"
 import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
+
+/** The storage ports of the domain. */
+export type DomainStorage = MandateStore | SubjectStore | Organizations | DueLeases
 
 export interface StoreOptions {
   /** Whether the schema of a server is brought up to date at start, or must be so already. */
@@ -84,7 +88,7 @@ export const storageLayer = (
 export const layer = (
   store: StoreSetting,
   options: StoreOptions
-): Layer.Layer<MandateStore | SubjectStore | Organizations | Signer, StartFault, SecretSealer> => {
+): Layer.Layer<DomainStorage | Signer, StartFault, SecretSealer> => {
   if (store === "memory") {
     // What it signed is lost with the store that it signed for.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)

@@ -14,6 +14,7 @@ import {
   type StreamReference
 } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
+import { dueFirst, isDue } from "./DueOrder.ts"
 import type { MemoryState, MemoryStream, Tenant } from "./MemoryState.ts"
 
 /** Each of these reads is one synchronous step, so it sees every append that was answered before, whole. */
@@ -155,20 +156,6 @@ export const readJournal = (state: MemoryState, query: JournalQuery): ReadonlyAr
   return stream?.journal.slice(query.afterSeq, Math.min(query.uptoSeq, query.afterSeq + query.limit)) ?? []
 }
 
-export const dueStreams = (
-  state: MemoryState,
-  limit: number,
-  now: Instant
-): ReadonlyArray<{ readonly organization: string; readonly mandate: string }> =>
-  dueFirst(
-    [...state.tenants].flatMap(([organization, { streams }]) =>
-      [...streams.values()].map(({ mandate, nextDue }) => ({ organization, mandate, nextDue }))
-    ),
-    now
-  )
-    .slice(0, limit)
-    .map(({ mandate, organization }) => ({ organization, mandate }))
-
 const firstThat = <A>(
   items: ReadonlyArray<A>,
   passes: (item: A) => boolean,
@@ -181,21 +168,5 @@ const firstThat = <A>(
   }
   return first
 }
-
-interface MayBeDue {
-  readonly mandate: string
-  readonly nextDue: Instant | undefined
-}
-
-const isDue = ({ nextDue }: MayBeDue, now: Instant): boolean => nextDue !== undefined && nextDue <= now
-
-/** Those that are due, by the instant at which they were; at one instant by identifier. */
-const dueFirst = <A extends MayBeDue>(streams: ReadonlyArray<A>, now: Instant): ReadonlyArray<A> =>
-  streams
-    .filter((stream) => isDue(stream, now))
-    .sort((left, right) => compare(left.nextDue!, right.nextDue!) || compare(left.mandate, right.mandate))
-
-const compare = <A extends bigint | string>(left: A, right: A): number =>
-  left < right ? -1 : left > right ? 1 : 0
 
 const later = (left: Instant, right: Instant): Instant => (left > right ? left : right)

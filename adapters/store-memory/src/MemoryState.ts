@@ -24,6 +24,12 @@ export interface MemoryStream {
   newestSession: string | undefined
 }
 
+/** Whose work a stream is, until when. */
+export interface MemoryLease {
+  readonly token: string
+  readonly expiresAt: Instant
+}
+
 /** All that belongs to one organization: nothing in here is found without naming it. */
 export interface Tenant {
   readonly streams: Map<string, MemoryStream>
@@ -34,6 +40,8 @@ export interface Tenant {
   /** The mandate of each approval session. */
   readonly mandateOfSession: Map<string, string>
   readonly claims: ClaimTable
+  /** By mandate. */
+  readonly dueLeases: Map<string, MemoryLease>
   readonly subjects: Map<string, SubjectCredentials>
   readonly apiKeys: Map<string, ApiKey>
   settings: Organization | undefined
@@ -74,6 +82,7 @@ export class MemoryState {
       mandateOf: new Map(),
       mandateOfSession: new Map(),
       claims: new ClaimTable(),
+      dueLeases: new Map(),
       subjects: new Map(),
       apiKeys: new Map(),
       settings: undefined

@@ -1,3 +1,4 @@
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -8,28 +9,31 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { deepFreeze } from "./DeepFreeze.ts"
 import { appendChange, revisionAfter } from "./MemoryAppend.ts"
+import { releaseDue, takeDue } from "./MemoryLeases.ts"
 import { findApiKey, findOrganization, putApiKey, putOrganization } from "./MemoryOrganizations.ts"
-import { dueStreams, listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
+import { listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
 import { MemoryState } from "./MemoryState.ts"
 
 /**
  * A store that lives and dies with its process: for tests, for embedding and for trying things out. One
- * layer serves the three storage ports over one state, and each build of it starts empty.
+ * layer serves the storage ports over one state, and each build of it starts empty.
  *
  * Its clock is Effect's `Clock` (nanoseconds since the Unix epoch), held where that one turns back. Every
  * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
  * frozen when they are written and handed out as they are.
  */
-export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations> = Layer.effectContext(
-  Effect.sync(() => {
-    const state = new MemoryState()
-    return Context.empty().pipe(
-      Context.add(MandateStore, mandateStore(state)),
-      Context.add(SubjectStore, subjectStore(state)),
-      Context.add(Organizations, organizations(state))
-    )
-  })
-)
+export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases> =
+  Layer.effectContext(
+    Effect.sync(() => {
+      const state = new MemoryState()
+      return Context.empty().pipe(
+        Context.add(MandateStore, mandateStore(state)),
+        Context.add(SubjectStore, subjectStore(state)),
+        Context.add(Organizations, organizations(state)),
+        Context.add(DueLeases, dueLeases(state))
+      )
+    })
+  )
 
 /** Runs one step at one reading of the store's clock. */
 const atNow = <A, E>(state: MemoryState, step: (now: Instant) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -44,8 +48,12 @@ const mandateStore = (state: MemoryState): MandateStore["Service"] => ({
   append: (change) => atNow(state, (now) => Effect.fromResult(appendChange(state, change, now))),
   listMandates: (query) => answerAtNow(state, (now) => listMandates(state, query, now)),
   listAuthorizations: (query) => answerAtNow(state, (now) => listAuthorizations(state, query, now)),
-  journal: (query) => Effect.sync(() => readJournal(state, query)),
-  due: (limit) => answerAtNow(state, (now) => dueStreams(state, limit, now))
+  journal: (query) => Effect.sync(() => readJournal(state, query))
+})
+
+const dueLeases = (state: MemoryState): DueLeases["Service"] => ({
+  take: (query) => answerAtNow(state, (now) => takeDue(state, query, now)),
+  release: (query) => Effect.sync(() => releaseDue(state, query))
 })
 
 const subjectStore = (state: MemoryState): SubjectStore["Service"] => ({

@@ -1,6 +1,7 @@
 import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
+import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
 import { openReservations } from "./migrations/OpenReservations.ts"
 import { tables } from "./migrations/Tables.ts"
@@ -21,7 +22,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 3, name: "append_change", statements: appendChange },
   { id: 4, name: "append_changes", statements: appendChanges },
   { id: 5, name: "open_reservations", statements: openReservations },
-  { id: 6, name: "append_one", statements: appendOne }
+  { id: 6, name: "append_one", statements: appendOne },
+  { id: 7, name: "leases", statements: leases }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -300,19 +300,10 @@ const makeJournal = ({ reads, schema }: PostgresClients): Reads["journal"] => {
   })
 }
 
-const DUE = `select s.organization, s.mandate from {schema}.stream s
-where s.next_due <= (select ${CLOCK}) order by s.next_due, s.mandate limit $1::bigint`
-
-const makeDue = ({ reads, schema }: PostgresClients): Reads["due"] => {
-  const due = statement<{ readonly organization: string; readonly mandate: string }>(reads, schema, DUE)
-  return (limit) => guarded(due([String(limit)]))
-}
-
 /** The reads of mandates: each one statement, and so of one snapshot; the journal alone is read page by page. */
 export const makeReads = (clients: PostgresClients): Reads => ({
   load: makeLoad(clients),
   listMandates: makeListMandates(clients),
   listAuthorizations: makeListAuthorizations(clients),
-  journal: makeJournal(clients),
-  due: makeDue(clients)
+  journal: makeJournal(clients)
 })

@@ -1,4 +1,5 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -10,6 +11,7 @@ import { migrate, pendingMigrations } from "./Migrate.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
+import { makeDueLeases } from "./PostgresLeases.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
@@ -80,7 +82,7 @@ export const connect = (
 }
 
 /** What this store serves: the storage ports of the domain, and the records of signing keys. */
-export type StoragePorts = MandateStore | SubjectStore | Organizations | SigningKeyRecords
+export type StoragePorts = MandateStore | SubjectStore | Organizations | DueLeases | SigningKeyRecords
 
 /** The append of the port: changes that come while others are under way go together. */
 const makeGroupedAppend = (
@@ -110,6 +112,7 @@ export const portsWith = (
     Context.add(MandateStore, { ...makeReads(clients), append }),
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
+    Context.add(DueLeases, makeDueLeases(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients))
   )
 

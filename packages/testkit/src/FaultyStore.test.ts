@@ -18,8 +18,7 @@ const counting = Layer.mergeAll(
       append: () => append,
       listMandates: () => Effect.die("unused"),
       listAuthorizations: () => Effect.die("unused"),
-      journal: () => Effect.succeed(["the journal"]),
-      due: () => Effect.die("unused")
+      journal: () => Effect.succeed(["the journal"])
     })
   }),
   Layer.succeed(SubjectStore, {

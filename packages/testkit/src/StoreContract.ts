@@ -1,4 +1,5 @@
 import { layer } from "@effect/vitest"
+import type { DueLeases } from "@svc/domain/ports/DueLeases"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -10,6 +11,7 @@ import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
 import { dueContract } from "./store-contract/DueContract.ts"
 import { fidelityContract } from "./store-contract/FidelityContract.ts"
 import { journalContract } from "./store-contract/JournalContract.ts"
+import { leaseContract } from "./store-contract/LeaseContract.ts"
 import { listContract } from "./store-contract/ListContract.ts"
 import { loadContract } from "./store-contract/LoadContract.ts"
 import { organizationContract } from "./store-contract/OrganizationContract.ts"
@@ -34,7 +36,7 @@ const START_TIMEOUT = "60 seconds"
  */
 export const storeContract = <E>(
   name: string,
-  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations, E>,
+  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases, E>,
   options: { readonly clock: StoreClock }
 ): void => {
   const { clock } = options
@@ -54,6 +56,7 @@ export const storeContract = <E>(
       subjectContract(it)
       listContract(it)
       dueContract(it, clock)
+      leaseContract(it, clock)
       journalContract(it)
       organizationContract(it)
       tenantContract(it)

@@ -221,15 +221,5 @@ export class MandateStore extends Context.Service<
      * `limit`, the first of the range. None when the organization has no such mandate.
      */
     readonly journal: (query: JournalQuery) => Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
-    /**
-     * Streams whose next transition is due at the store's clock, over all organizations, earliest first. For
-     * the worker.
-     */
-    readonly due: (
-      limit: number
-    ) => Effect.Effect<
-      ReadonlyArray<{ readonly organization: string; readonly mandate: string }>,
-      StoreUnavailable
-    >
   }
 >()("@svc/domain/ports/MandateStore") {}

@@ -10,10 +10,10 @@ import {
   singleBody,
   storedJournal
 } from "@svc/testkit/ProgramHarness"
+import { everyDue } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, setTo } from "../../test/MemoryPrograms.ts"
-import { MandateStore } from "../ports/MandateStore.ts"
 
 const caller = makeCaller()
 const organization = caller.organization.id
@@ -257,7 +257,6 @@ describe("lists of mandates", () => {
   it.effect("bring 200 due streams up to date, and answer 503 with progress when there are more", () =>
     Effect.gen(function* () {
       yield* fromTheStart
-      const store = yield* MandateStore
       yield* Effect.all(Array.from({ length: 200 }, () => caller.create(singleBody())))
       yield* TestClock.adjust("1 day")
       assert.strictEqual((yield* caller.list({ limit: 1, state: "EXPIRED" })).data.length, 1)
@@ -269,9 +268,9 @@ describe("lists of mandates", () => {
       yield* TestClock.adjust("2 days")
       const refused = yield* Effect.flip(caller.list({ limit: 1 }))
       assert.deepInclude(refused, { _tag: "StoreUnavailable", retryAfterSeconds: 1 })
-      assert.strictEqual((yield* store.due(1000)).length, 1)
+      assert.strictEqual((yield* everyDue).length, 1)
       assert.strictEqual((yield* caller.list({ limit: 1, state: "EXPIRED" })).data.length, 1)
-      assert.strictEqual((yield* store.due(1000)).length, 0)
+      assert.strictEqual((yield* everyDue).length, 0)
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

@@ -1,16 +1,21 @@
 import { assert, describe } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { DUE_STREAMS_PER_LIST, MandateStore } from "@svc/domain/ports/MandateStore"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { followingChange, HOUR, newIdentifier } from "../StoreFixtures.ts"
-import { appendAndLoad, loadCurrent, recordMandate, type StoreClock, type StoreIt } from "./StoreUnderTest.ts"
-
-/** More than all the tests together leave due. */
-const ALL = 100_000
+import { followingChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
+import {
+  appendAndLoad,
+  everyDue,
+  loadCurrent,
+  recordMandate,
+  type StoreClock,
+  type StoreIt
+} from "./StoreUnderTest.ts"
 
 /** Records a mandate whose next transition is due at the given instant; gives its identifier. */
-const recordDue = Effect.fn("recordDue")(function* (
+export const recordDue = Effect.fn("recordDue")(function* (
   organization: string,
   nextDue: (now: Instant) => Instant | undefined,
   subjectReference = "somebody"
@@ -23,10 +28,9 @@ const recordDue = Effect.fn("recordDue")(function* (
 
 const ago = (time: Instant) => (now: Instant) => now - time
 
-/** What the worker is told of one organization. */
+/** What a worker would be given of one organization. */
 const dueOf = Effect.fn("dueOf")(function* (organization: string) {
-  const store = yield* MandateStore
-  const due = yield* store.due(ALL)
+  const due = yield* everyDue
   return due.filter((stream) => stream.organization === organization).map(({ mandate }) => mandate)
 })
 
@@ -47,17 +51,22 @@ export const dueContract = (it: StoreIt, clock: StoreClock): void => {
 
     it.effect("over all organizations, at most as many as asked for, the earliest of all", () =>
       Effect.gen(function* () {
-        const store = yield* MandateStore
+        const leases = yield* DueLeases
         const organizations = Array.from({ length: 4 }, () => newIdentifier("org_"))
         for (const organization of organizations) yield* recordDue(organization, ago(HOUR))
-        const all = yield* store.due(ALL)
+        const all = yield* everyDue
         for (const organization of organizations) {
           assert.include(
             all.map((stream) => stream.organization),
             organization
           )
         }
-        for (const limit of [1, 2, 3]) assert.deepStrictEqual(yield* store.due(limit), all.slice(0, limit))
+        for (const limit of [1, 2, 3]) {
+          const token = newDigest()
+          const streams = yield* leases.take({ token, limit, lasts: HOUR })
+          assert.deepStrictEqual(streams, all.slice(0, limit))
+          yield* leases.release({ token, streams })
+        }
       })
     )
 

@@ -1,4 +1,5 @@
 import type { Vitest } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -8,7 +9,9 @@ import {
   type ChangeParts,
   type Current,
   createdChange,
+  HOUR,
   type MandatePlace,
+  newDigest,
   newIdentifier
 } from "../StoreFixtures.ts"
 
@@ -16,10 +19,13 @@ import {
 export type StoreClock = "test" | "live"
 
 /** How the tests of the contract are registered: with the storage ports at hand. */
-export type StoreIt = Vitest.MethodsNonLive<MandateStore | SubjectStore | Organizations>
+export type StoreIt = Vitest.MethodsNonLive<MandateStore | SubjectStore | Organizations | DueLeases>
 
 /** A limit that no test comes near. */
 export const PLENTY = 1000
+
+/** More streams than all the tests together leave due. */
+const MORE_THAN_ALL = 100_000
 
 /** A mandate of a new organization and a new subject, unless given; not recorded yet. */
 export const newPlace = (parts: Partial<MandatePlace> = {}): MandatePlace => {
@@ -31,6 +37,15 @@ export const newPlace = (parts: Partial<MandatePlace> = {}): MandatePlace => {
 export const storeNow = Effect.gen(function* () {
   const store = yield* MandateStore
   return (yield* store.load({ organization: newIdentifier("org_") })).now
+})
+
+/** Every stream that is due and not leased, over all organizations, earliest first. */
+export const everyDue = Effect.gen(function* () {
+  const leases = yield* DueLeases
+  const token = newDigest()
+  const streams = yield* leases.take({ token, limit: MORE_THAN_ALL, lasts: HOUR })
+  yield* leases.release({ token, streams })
+  return streams
 })
 
 /** Loads a mandate that is there, with session and subject. */

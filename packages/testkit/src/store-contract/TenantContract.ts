@@ -12,7 +12,15 @@ import {
   newSubject,
   reservingChange
 } from "../StoreFixtures.ts"
-import { appendAndLoad, newPlace, observe, PLENTY, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
+import {
+  appendAndLoad,
+  everyDue,
+  newPlace,
+  observe,
+  PLENTY,
+  recordMandate,
+  type StoreIt
+} from "./StoreUnderTest.ts"
 
 /** A mandate with one of everything, due now. */
 const recordAll = Effect.fn("recordAll")(function* (
@@ -116,7 +124,7 @@ export const tenantContract = (it: StoreIt): void => {
             texts,
             change.events.map(({ text }) => text)
           )
-          const due = (yield* store.due(100_000)).filter((stream) => stream.mandate === shared.mandate)
+          const due = (yield* everyDue).filter((stream) => stream.mandate === shared.mandate)
           assert.deepInclude(due, { organization, mandate: shared.mandate })
         }
         const strange = yield* store.load({

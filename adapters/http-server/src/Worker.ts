@@ -1,0 +1,8 @@
+import { dueWorker } from "@svc/domain/programs/DueWorker"
+import { Effect, Layer } from "effect"
+
+/**
+ * Works in the background for as long as the layer is there, and ends as a worker must when it closes: what is begun is
+ * finished, leases are given back (part 9).
+ */
+export const workerLayer = Layer.effectDiscard(Effect.forkScoped(dueWorker))

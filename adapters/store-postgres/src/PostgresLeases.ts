@@ -1,0 +1,37 @@
+import type { DueLeases, DueStream } from "@svc/domain/ports/DueLeases"
+import { Effect } from "effect"
+import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { guarded } from "./StoreFault.ts"
+
+const TAKE = "select o_organization, o_mandate from {schema}.lease_due($1::text, $2::bigint, $3::bigint)"
+
+const RELEASE = "select from {schema}.release_leases('due_stream', $1::text, $2::text[], $3::text[])"
+
+interface DueRow {
+  readonly o_organization: string
+  readonly o_mandate: string
+}
+
+const streamOf = ({ o_mandate, o_organization }: DueRow): DueStream => ({
+  organization: o_organization,
+  mandate: o_mandate
+})
+
+export const makeDueLeases = ({ schema, writes }: PostgresClients): DueLeases["Service"] => {
+  const take = statement<DueRow>(writes, schema, TAKE)
+  const release = statement(writes, schema, RELEASE)
+  return {
+    take: ({ lasts, limit, token }) =>
+      guarded(Effect.map(take([token, String(limit), String(lasts)]), (rows) => rows.map(streamOf))),
+    release: ({ streams, token }) =>
+      Effect.asVoid(
+        guarded(
+          release([
+            token,
+            streams.map(({ organization }) => organization),
+            streams.map(({ mandate }) => mandate)
+          ])
+        )
+      )
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Work that is under way somewhere: who does it (`token`), and until when nobody else may take it. `kind` says what
+ * `name` names, so that every sort of work is leased in one form; a mandate with something due is the kind `due_stream`.
+ *
+ * `lease_due` skips streams that somebody is writing to: what is due on them is recorded by that. Nothing here waits for
+ * a row in a way that another could wait for in turn: takers lock streams first, and whoever deletes leases skips those
+ * that are locked.
+ */
+export const leases = `
+create table {schema}.lease (
+  organization text collate "C" not null,
+  kind text collate "C" not null,
+  name text collate "C" not null,
+  token text collate "C" not null,
+  expires_at bigint not null,
+  primary key (organization, kind, name)
+);
+create index lease_expiry on {schema}.lease (kind, expires_at);
+
+create function {schema}.lease_due(p_token text, p_limit bigint, p_nanos bigint)
+returns table (o_organization text, o_mandate text)
+language plpgsql set enable_seqscan = off as $lease$
+declare
+  v_clock bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+begin
+  return query
+  with due as materialized (
+    select s.organization, s.mandate, s.next_due from {schema}.stream s
+    where s.next_due <= v_clock and not exists (
+      select 1 from {schema}.lease held where held.organization = s.organization and held.kind = 'due_stream'
+        and held.name = s.mandate and held.expires_at > v_clock)
+    order by s.next_due, s.mandate limit p_limit
+    for update of s skip locked
+  ), taken as (
+    insert into {schema}.lease as held (organization, kind, name, token, expires_at)
+    select d.organization, 'due_stream', d.mandate, p_token, v_clock + p_nanos from due d
+    on conflict (organization, kind, name) do update
+      set token = excluded.token, expires_at = excluded.expires_at where held.expires_at <= v_clock
+    returning held.organization, held.name
+  )
+  select d.organization, d.mandate from due d
+    join taken t on t.organization = d.organization and t.name = d.mandate
+    order by d.next_due, d.mandate;
+  if not found then
+    -- Nothing to do, so there is time to remove what dead workers left behind.
+    delete from {schema}.lease l where (l.organization, l.kind, l.name) in (
+      select gone.organization, gone.kind, gone.name from {schema}.lease gone
+      where gone.kind = 'due_stream' and gone.expires_at <= v_clock limit p_limit for update skip locked);
+  end if;
+end
+$lease$;
+
+create function {schema}.release_leases(p_kind text, p_token text, p_organizations text[], p_names text[])
+returns void language plpgsql set enable_seqscan = off as $release$
+begin
+  delete from {schema}.lease l where (l.organization, l.kind, l.name) in (
+    select own.organization, own.kind, own.name
+    from unnest(p_organizations, p_names) given (organization, name)
+    join {schema}.lease own on own.organization = given.organization and own.kind = p_kind and own.name = given.name
+    where own.token = p_token for update of own skip locked);
+end
+$release$;
+`
