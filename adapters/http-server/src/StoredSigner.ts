@@ -1,61 +1,124 @@
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { type SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
-import type { Signer } from "@svc/domain/ports/Signer"
-import { generateSigningKey, layerFromKeys, signingKey } from "@svc/signer/SignerNodeCrypto"
-import type { PrivateJwk, SigningKeyInvalid } from "@svc/signer/SigningKey"
-import { type SigningKeyRecord, SigningKeyRecords } from "@svc/store-postgres/SigningKeyRecords"
-import { Effect, Layer, Redacted } from "effect"
+import type { SealBroken, SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { readPublished, type SigningKey, SigningKeyInvalid } from "@svc/signer/SigningKey"
+import {
+  type SigningKeyList,
+  type SigningKeyRecord,
+  SigningKeyRecords,
+  signingKeyAt
+} from "@svc/store-postgres/SigningKeyRecords"
+import { Clock, Effect, Layer, Semaphore } from "effect"
+import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
-const KEY_VERSION = 1
+/** How old a view of the records may be, in seconds: so long after a rotation a process may sign with the key before. */
+export const VIEW_LIFETIME_SECONDS = 5n
 
-const sealContext = (kid: string): SealContext => ({
-  purpose: "signing_key",
-  organization: "",
-  row: kid,
-  version: KEY_VERSION
-})
+/** The records as they were read, and when, by a clock that only goes on. */
+interface View extends SigningKeyList {
+  readonly readAt: bigint
+}
 
-const makeFirst = Effect.gen(function* () {
+const readView = Effect.gen(function* () {
   const records = yield* SigningKeyRecords
-  const sealer = yield* SecretSealer
-  const jwk = yield* generateSigningKey
-  const { published } = yield* signingKey(jwk)
-  const secret = Redacted.make(JSON.stringify(Redacted.value(jwk)), { label: "signing key" })
-  const sealed = yield* sealer.seal(sealContext(published.kid), secret)
-  yield* records.addFirst({ publicJwk: published, sealed })
+  const list = yield* records.list
+  yield* Effect.forEach(list.keys, ({ publicJwk }) => readPublished(publicJwk), { discard: true })
+  const view: View = { ...list, readAt: yield* Clock.monotonicTimeNanos }
+  return view
 })
 
-const openKey = Effect.fnUntraced(function* ({ publicJwk, sealed }: SigningKeyRecord) {
-  const sealer = yield* SecretSealer
-  const secret = yield* sealer.open(sealContext(publicJwk.kid), sealed)
-  return Redacted.make(JSON.parse(Redacted.value(secret)) as PrivateJwk, { label: "signing key" })
-})
-
-/** The records, of which one signs. The first process of a deployment makes the first key. */
-const readRecords = Effect.gen(function* () {
+/** The first process of a deployment makes its first key. */
+const firstView = Effect.gen(function* () {
+  const view = yield* readView
+  if (view.keys.length > 0) return view
   const records = yield* SigningKeyRecords
-  const found = yield* records.list
-  if (found.some(({ isSigning }) => isSigning)) return found
-  yield* makeFirst
-  return yield* records.list
+  yield* records.addFirst(yield* makeSigningKey)
+  return yield* readView
+})
+
+/** The store's clock, as far as it must have come: never ahead, so no key signs before its time. */
+const storeClock = ({ now, readAt }: View, monotonic: bigint): Instant => now + (monotonic - readAt)
+
+const signingIn = (view: View, now: Instant): Effect.Effect<SigningKeyRecord, SigningKeyInvalid> => {
+  const record = signingKeyAt(view.keys, now)
+  return record === undefined
+    ? Effect.fail(new SigningKeyInvalid({ detail: "no signing key is on record" }))
+    : Effect.succeed(record)
+}
+
+const hasRetired = ({ keys, now }: View): boolean => {
+  const from = signingKeyAt(keys, now)?.signsFrom ?? 0n
+  return keys.some(
+    ({ sealed, signsFrom }) => sealed !== undefined && signsFrom !== undefined && signsFrom < from
+  )
+}
+
+const unavailable = Effect.mapError(
+  (cause: StoreUnavailable | SealBroken | SigningKeyInvalid) => new SignerUnavailable({ cause })
+)
+
+const makeSigner = Effect.gen(function* () {
+  const context = yield* Effect.context<SigningKeyRecords | SecretSealer>()
+  const records = yield* SigningKeyRecords
+  const oneAtATime = Semaphore.makeUnsafe(1)
+  const opened = new Map<string, SigningKey>()
+  let view = yield* firstView
+
+  const isFresh = Effect.map(
+    Clock.monotonicTimeNanos,
+    (now) => now - view.readAt < VIEW_LIFETIME_SECONDS * NANOS_PER_SECOND
+  )
+  const refresh = Effect.gen(function* () {
+    if (yield* isFresh) return view
+    view = yield* readView
+    // What cannot sign any more is of use to a thief alone. Another process may be faster, or this one try again.
+    if (hasRetired(view)) yield* Effect.ignore(records.forgetRetired)
+    return view
+  }).pipe(oneAtATime.withPermits(1), Effect.provideContext(context))
+  const current = Effect.suspend(() =>
+    Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
+  )
+
+  const open = Effect.fnUntraced(function* (record: SigningKeyRecord) {
+    const known = opened.get(record.publicJwk.kid)
+    if (known !== undefined) return known
+    const key = yield* openSigningKey(record)
+    // One key signs at a time, and none of those before it does again.
+    opened.clear()
+    opened.set(record.publicJwk.kid, key)
+    return key
+  }, Effect.provideContext(context))
+
+  const signing = Effect.gen(function* () {
+    const seen = yield* current
+    const record = yield* signingIn(seen, storeClock(seen, yield* Clock.monotonicTimeNanos))
+    return yield* open(record)
+  })
+  // A master key that does not open it is to stop the start, not the first evidence.
+  yield* signing
+
+  return Signer.of({
+    current: Effect.map(unavailable(signing), ({ published, sign }) => ({
+      kid: published.kid,
+      sign: (data) =>
+        Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
+    })),
+    // A key that was published stays so: while the store is out of reach, what is known of the set is still true.
+    keySet: Effect.map(
+      Effect.catch(current, () => Effect.sync(() => view)),
+      ({ keys }) => ({ keys: keys.map(({ publicJwk }) => publicJwk) })
+    )
+  })
 })
 
 /**
- * Signs with the key that the store keeps sealed, and publishes every key that it keeps (part 7): what was signed
- * before a restart still verifies after it.
+ * Signs with the key that the store keeps sealed and whose turn it is by the store's clock, and publishes every key that
+ * it keeps (part 7): what was signed before a restart or a rotation still verifies. Rotations are seen without a restart:
+ * the records are read again when they are needed and `VIEW_LIFETIME_SECONDS` old.
  */
 export const layer: Layer.Layer<
   Signer,
   SigningKeyInvalid | SealBroken | StoreUnavailable,
   SigningKeyRecords | SecretSealer
-> = Layer.unwrap(
-  Effect.gen(function* () {
-    const records = yield* readRecords
-    const signing = records.find(({ isSigning }) => isSigning)
-    if (signing === undefined) return yield* Effect.die(new Error("no signing key is on record"))
-    return layerFromKeys({
-      signing: yield* openKey(signing),
-      published: records.map(({ publicJwk }) => publicJwk)
-    })
-  })
-)
+> = Layer.effect(Signer, makeSigner)

@@ -88,7 +88,8 @@ const isPublishedForm = ({ kid, x, y }: JsonWebKeyEs256): boolean => {
   return isP256PublicKey(point) && publicKeyToJwk(point).kid === kid
 }
 
-const readPublished = (key: JsonWebKeyEs256): Effect.Effect<JsonWebKeyEs256, SigningKeyInvalid> =>
+/** A key that may be published: a public ES256 key under its own thumbprint, and nothing besides. */
+export const readPublished = (key: JsonWebKeyEs256): Effect.Effect<JsonWebKeyEs256, SigningKeyInvalid> =>
   decodePublished(key).pipe(
     Effect.filterOrFail(isPublishedForm),
     Effect.mapError(() => new SigningKeyInvalid({ detail: "a published key is not a public ES256 key" }))

@@ -23,6 +23,16 @@ export const findApiKey = (
   return apiKey === undefined || organization === undefined ? undefined : { now, apiKey, organization }
 }
 
+/** By identifier, which is in order of creation. */
+export const listApiKeys = (
+  state: MemoryState,
+  organization: string,
+  now: Instant
+): { readonly now: Instant; readonly apiKeys: ReadonlyArray<ApiKey> } => {
+  const apiKeys = [...(state.tenant(organization)?.apiKeys.values() ?? [])]
+  return { now, apiKeys: apiKeys.sort((left, right) => (left.id < right.id ? -1 : 1)) }
+}
+
 /** Throws when another key has the same hash: then one secret would speak for two. */
 export const putApiKey = (state: MemoryState, apiKey: ApiKey): void => {
   const holder = state.apiKeys.get(apiKey.hash)

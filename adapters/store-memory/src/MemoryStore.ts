@@ -10,7 +10,13 @@ import * as Layer from "effect/Layer"
 import { deepFreeze } from "./DeepFreeze.ts"
 import { appendChange, revisionAfter } from "./MemoryAppend.ts"
 import { releaseDue, takeDue } from "./MemoryLeases.ts"
-import { findApiKey, findOrganization, putApiKey, putOrganization } from "./MemoryOrganizations.ts"
+import {
+  findApiKey,
+  findOrganization,
+  listApiKeys,
+  putApiKey,
+  putOrganization
+} from "./MemoryOrganizations.ts"
 import { listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
 import { MemoryState } from "./MemoryState.ts"
 
@@ -74,6 +80,7 @@ const subjectStore = (state: MemoryState): SubjectStore["Service"] => ({
 const organizations = (state: MemoryState): Organizations["Service"] => ({
   find: (organization) => Effect.sync(() => findOrganization(state, organization)),
   findApiKey: (hash) => answerAtNow(state, (now) => findApiKey(state, hash, now)),
+  listApiKeys: (organization) => answerAtNow(state, (now) => listApiKeys(state, organization, now)),
   put: (organization) => Effect.sync(() => putOrganization(state, organization)),
   putApiKey: (apiKey) => Effect.sync(() => putApiKey(state, apiKey))
 })

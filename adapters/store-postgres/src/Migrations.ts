@@ -4,6 +4,7 @@ import { appendOne } from "./migrations/AppendOne.ts"
 import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
 import { openReservations } from "./migrations/OpenReservations.ts"
+import { operation } from "./migrations/Operation.ts"
 import { tables } from "./migrations/Tables.ts"
 
 /** One step from one form of the schema to the next. A step that was released is never changed. */
@@ -23,7 +24,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 4, name: "append_changes", statements: appendChanges },
   { id: 5, name: "open_reservations", statements: openReservations },
   { id: 6, name: "append_one", statements: appendOne },
-  { id: 7, name: "leases", statements: leases }
+  { id: 7, name: "leases", statements: leases },
+  { id: 8, name: "operation", statements: operation }
 ]
 
 /** A schema's name as it is written in statements. */

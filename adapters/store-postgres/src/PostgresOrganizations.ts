@@ -16,6 +16,10 @@ const FIND_KEY = `select ${CLOCK} as clock, k.record as api_key, o.record as org
 from {schema}.api_key k join {schema}.organization o on o.organization = k.organization
 where k.hash = $1::text`
 
+const LIST_KEYS = `select clock.now as clock, array(
+  select k.record from {schema}.api_key k where k.organization = $1::text order by k.api_key) as api_keys
+from (select ${CLOCK} as now) clock`
+
 const PUT_KEY = `insert into {schema}.api_key (organization, api_key, hash, record)
 values ($1::text, $2::text, $3::text, $4::text)
 on conflict (organization, api_key) do update set hash = excluded.hash, record = excluded.record`
@@ -24,6 +28,11 @@ interface KeyRow {
   readonly clock: bigint
   readonly api_key: string
   readonly organization: string
+}
+
+interface KeysRow {
+  readonly clock: bigint
+  readonly api_keys: ReadonlyArray<string>
 }
 
 /** One secret must not speak for two: a hash that another key has is a defect. */
@@ -35,6 +44,7 @@ const dieOfSharedHash = (error: SqlError): Effect.Effect<never, SqlError> =>
 export const makeOrganizations = ({ reads, schema, writes }: PostgresClients): Organizations["Service"] => {
   const find = statement<{ readonly record: string }>(reads, schema, FIND)
   const findKey = statement<KeyRow>(reads, schema, FIND_KEY)
+  const listKeys = statement<KeysRow>(reads, schema, LIST_KEYS)
   const put = statement(writes, schema, PUT)
   const putKey = statement(writes, schema, PUT_KEY)
   return {
@@ -60,6 +70,13 @@ export const makeOrganizations = ({ reads, schema, writes }: PostgresClients): O
             )
           )
         : Effect.succeed(undefined),
+    listApiKeys: (organization) =>
+      guarded(
+        Effect.map(listKeys([isStorable(organization) ? organization : ""]), ([row]) => ({
+          now: row!.clock,
+          apiKeys: row!.api_keys.map((record) => readPlain<ApiKey>(record))
+        }))
+      ),
     put: (organization) => Effect.asVoid(guarded(put([organization.id, writePlain(organization)]))),
     putApiKey: (apiKey) =>
       putKey([apiKey.organizationId, apiKey.id, apiKey.hash, writePlain(apiKey)]).pipe(

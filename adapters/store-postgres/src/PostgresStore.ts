@@ -8,6 +8,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
 import { migrate, pendingMigrations } from "./Migrate.ts"
+import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
@@ -81,8 +82,14 @@ export const connect = (
   })
 }
 
-/** What this store serves: the storage ports of the domain, and the records of signing keys. */
-export type StoragePorts = MandateStore | SubjectStore | Organizations | DueLeases | SigningKeyRecords
+/** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
+export type StoragePorts =
+  | MandateStore
+  | SubjectStore
+  | Organizations
+  | DueLeases
+  | SigningKeyRecords
+  | OperatorLog
 
 /** The append of the port: changes that come while others are under way go together. */
 const makeGroupedAppend = (
@@ -113,7 +120,8 @@ export const portsWith = (
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),
-    Context.add(SigningKeyRecords, makeSigningKeyRecords(clients))
+    Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
+    Context.add(OperatorLog, makeOperatorLog(clients))
   )
 
 /** A server's schema lacks steps that this release needs. */

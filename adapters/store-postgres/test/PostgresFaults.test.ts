@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
-import { Context, Effect, Exit, Layer, Redacted } from "effect"
+import { Effect, Exit, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { SigningKeyRecords } from "../src/SigningKeyRecords.ts"
 import {
   addEvent,
   assertUnavailable,
@@ -114,20 +113,6 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
       assert.isTrue(isUnavailable(yield* Effect.exit(list)))
       const texts = yield* store.journal({ ...place, afterSeq: 0, uptoSeq: 9, limit: 9 })
       assert.strictEqual(texts.length, 1)
-    })
-  )
-
-  it.live("of several first signing keys one is recorded", () =>
-    Effect.gen(function* () {
-      const ports = yield* Layer.build(PostgresStore.layer({ url, schema: newSchema(), migrations: "run" }))
-      const records = Context.get(ports, SigningKeyRecords)
-      const point = { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", x: "x", y: "y" } as const
-      const add = (kid: string) => records.addFirst({ publicJwk: { ...point, kid }, sealed: `of ${kid}` })
-      yield* Effect.forEach(["a", "b", "c"], add, { concurrency: "unbounded" })
-      const list = yield* records.list
-      assert.strictEqual(list.length, 1)
-      assert.strictEqual(list[0]!.sealed, `of ${list[0]!.publicJwk.kid}`)
-      assert.isTrue(list[0]!.isSigning)
     })
   )
 })

@@ -15,6 +15,10 @@ export class Organizations extends Context.Service<
       { readonly now: Instant; readonly apiKey: ApiKey; readonly organization: Organization } | undefined,
       StoreUnavailable
     >
+    /** All keys of the organization, whatever their condition, by identifier, and the store's clock. */
+    readonly listApiKeys: (
+      organization: string
+    ) => Effect.Effect<{ readonly now: Instant; readonly apiKeys: ReadonlyArray<ApiKey> }, StoreUnavailable>
     /** Creates the organization or replaces its settings. */
     readonly put: (organization: Organization) => Effect.Effect<void, StoreUnavailable>
     /** Creates the API key or replaces its record. */

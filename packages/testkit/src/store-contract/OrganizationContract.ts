@@ -95,6 +95,29 @@ export const organizationContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("the keys of an organization are listed by identifier, whatever their condition", () =>
+      Effect.gen(function* () {
+        const organizations = yield* Organizations
+        const organization = newOrganization()
+        yield* organizations.put(organization)
+        assert.deepStrictEqual((yield* organizations.listApiKeys(organization.id)).apiKeys, [])
+        const first = newApiKey(organization.id, { expiresAt: "2001-01-01T00:00:00Z" })
+        const second = newApiKey(organization.id, { scopes: ["read"] })
+        yield* organizations.putApiKey(second)
+        yield* organizations.putApiKey(first)
+        yield* organizations.putApiKey(newApiKey(newIdentifier("org_")))
+        const revoked = { ...second, revokedAt: "2026-01-01T00:00:00Z" }
+        yield* organizations.putApiKey(revoked)
+        const before = yield* storeNow
+        const list = yield* organizations.listApiKeys(organization.id)
+        assert.deepStrictEqual(list.apiKeys, [first, revoked])
+        assert.isTrue(list.now >= before && list.now <= (yield* storeNow))
+        for (const nobody of ["", "\u0000", organization.id.toUpperCase()]) {
+          assert.deepStrictEqual((yield* organizations.listApiKeys(nobody)).apiKeys, [])
+        }
+      })
+    )
+
     it.effect("a key that was given another hash is not found by the old one", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations

@@ -1,0 +1,173 @@
+import { assert, describe, it } from "@effect/vitest"
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { Signer } from "@svc/domain/ports/Signer"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import {
+  type NewSigningKey,
+  type SigningKeyRecord,
+  SigningKeyRecords,
+  signingKeyAt
+} from "@svc/store-postgres/SigningKeyRecords"
+import { signerSuite } from "@svc/testkit/SignerSuite"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import * as StoredSigner from "./StoredSigner.ts"
+import { makeSigningKey } from "./StoredSigningKey.ts"
+
+const sealer = (fill: number) =>
+  Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32).fill(fill)) }))
+
+/** The store's clock is not that of the process. */
+const AHEAD = 7000n * NANOS_PER_SECOND
+
+/** Records that are kept in memory, as the store keeps them. */
+const makeRecords = () => {
+  const kept: { keys: Array<SigningKeyRecord>; reads: number; isDown: boolean } = {
+    keys: [],
+    reads: 0,
+    isDown: false
+  }
+  const add = (key: NewSigningKey, signsFrom: Instant) =>
+    void kept.keys.push({ ...key, createdAt: BigInt(kept.keys.length), signsFrom })
+  const layer = Layer.succeed(
+    SigningKeyRecords,
+    SigningKeyRecords.of({
+      list: Effect.suspend(() => {
+        kept.reads += 1
+        if (kept.isDown) return Effect.fail(new StoreUnavailable({}))
+        return Effect.map(Clock.currentTimeNanos, (now) => ({ now: now + AHEAD, keys: [...kept.keys] }))
+      }),
+      addFirst: (key) => Effect.sync(() => kept.keys.length === 0 && add(key, 0n)),
+      rotate: () => Effect.die("not used"),
+      forgetRetired: Effect.map(Clock.currentTimeNanos, (now) => {
+        const from = signingKeyAt(kept.keys, now + AHEAD)?.signsFrom ?? 0n
+        kept.keys = kept.keys.map((key) =>
+          (key.signsFrom ?? from) < from ? { ...key, sealed: undefined } : key
+        )
+      })
+    })
+  )
+  return { kept, add, layer }
+}
+
+const signerOn = (records: ReturnType<typeof makeRecords>, fill = 1) =>
+  Effect.map(
+    Layer.build(Layer.fresh(StoredSigner.layer).pipe(Layer.provide([records.layer, sealer(fill)]))),
+    (context) => Context.get(context, Signer)
+  )
+
+const kidOf = (signer: Signer["Service"]) => Effect.map(signer.current, ({ kid }) => kid)
+
+const published = (signer: Signer["Service"]) =>
+  Effect.map(signer.keySet, ({ keys }) => keys.map(({ kid }) => kid))
+
+const newKey = Effect.provide(makeSigningKey, sealer(1))
+
+const pastTheView = TestClock.adjust(`${Number(StoredSigner.VIEW_LIFETIME_SECONDS)} seconds`)
+
+signerSuite("of the store", Layer.provide(StoredSigner.layer, [makeRecords().layer, sealer(1)]))
+
+describe("the signer of the store", () => {
+  it.effect("makes the first key, and other processes sign with the same", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const [one, other] = [yield* signerOn(records), yield* signerOn(records)]
+      assert.strictEqual(records.kept.keys.length, 1)
+      assert.strictEqual(yield* kidOf(one), yield* kidOf(other))
+      assert.deepStrictEqual(yield* published(other), [yield* kidOf(one)])
+    })
+  )
+
+  it.effect("publishes a new key within seconds, and signs with it from its time by the store's clock", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const first = yield* kidOf(signer)
+      const next = yield* newKey
+      const delay = 900n
+      records.add(next, (yield* Clock.currentTimeNanos) + AHEAD + delay * NANOS_PER_SECOND)
+      assert.deepStrictEqual(yield* published(signer), [first])
+      yield* pastTheView
+      assert.deepStrictEqual(yield* published(signer), [first, next.publicJwk.kid])
+      // Just read, it need not be read again for the time to have come.
+      yield* TestClock.adjust("894 seconds")
+      assert.strictEqual(yield* kidOf(signer), first)
+      const { reads } = records.kept
+      yield* TestClock.adjust("999999999 nanos")
+      assert.strictEqual(yield* kidOf(signer), first)
+      yield* TestClock.adjust("1 nanos")
+      assert.strictEqual(yield* kidOf(signer), next.publicJwk.kid)
+      assert.strictEqual(records.kept.reads, reads)
+      assert.deepStrictEqual(yield* published(signer), [first, next.publicJwk.kid])
+    })
+  )
+
+  it.effect("has the private half of a key removed that another has followed, and starts without it", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const first = yield* kidOf(signer)
+      const next = yield* newKey
+      records.add(next, AHEAD)
+      yield* pastTheView
+      assert.strictEqual(yield* kidOf(signer), next.publicJwk.kid)
+      assert.deepStrictEqual(
+        records.kept.keys.map(({ sealed }) => sealed !== undefined),
+        [false, true]
+      )
+      const later = yield* signerOn(records)
+      assert.strictEqual(yield* kidOf(later), next.publicJwk.kid)
+      assert.deepStrictEqual(yield* published(later), [first, next.publicJwk.kid])
+    })
+  )
+
+  it.effect("reads the records at most every few seconds, however many ask", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const { reads } = records.kept
+      const many = Effect.all(
+        Array.from({ length: 50 }, () => Effect.andThen(signer.keySet, signer.current)),
+        { concurrency: "unbounded", discard: true }
+      )
+      yield* many
+      assert.strictEqual(records.kept.reads, reads)
+      yield* pastTheView
+      yield* many
+      assert.strictEqual(records.kept.reads, reads + 1)
+      yield* TestClock.adjust("1 day")
+      assert.strictEqual(records.kept.reads, reads + 1)
+    })
+  )
+
+  it.effect("without the store publishes what it knows, signs nothing, and recovers", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const kid = yield* kidOf(signer)
+      records.kept.isDown = true
+      assert.strictEqual(yield* kidOf(signer), kid)
+      yield* pastTheView
+      assert.deepStrictEqual(yield* published(signer), [kid])
+      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
+      records.kept.isDown = false
+      assert.strictEqual(yield* kidOf(signer), kid)
+    })
+  )
+
+  it.effect("does not start with another master key, or on a public key that is none", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      yield* signerOn(records)
+      assert.strictEqual((yield* Effect.flip(signerOn(records, 2)))._tag, "SealBroken")
+      const [key] = records.kept.keys
+      const leaking = { ...key!.publicJwk, d: "AAAA" }
+      records.kept.keys = [{ ...key!, publicJwk: leaking }]
+      assert.strictEqual((yield* Effect.flip(signerOn(records)))._tag, "SigningKeyInvalid")
+      const other = yield* newKey
+      records.kept.keys = [{ ...key!, publicJwk: other.publicJwk }]
+      assert.strictEqual((yield* Effect.flip(signerOn(records)))._tag, "SealBroken")
+    })
+  )
+})

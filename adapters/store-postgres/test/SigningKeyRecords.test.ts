@@ -1,0 +1,128 @@
+import { randomBytes } from "node:crypto"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Context, Effect, Layer, Redacted, Result } from "effect"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import { type SigningKeyList, SigningKeyRecords, signingKeyAt } from "../src/SigningKeyRecords.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+
+const server = await startTestPostgres()
+
+const keyOf = (kid: string) => ({
+  publicJwk: { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", kid, x: "x", y: "y" } as const,
+  sealed: `of ${kid}`
+})
+
+const DELAY = 900n * NANOS_PER_SECOND
+
+const signing = ({ keys, now }: SigningKeyList) => signingKeyAt(keys, now)?.publicJwk.kid
+
+const kids = ({ keys }: SigningKeyList) => keys.map(({ publicJwk }) => publicJwk.kid)
+
+const sealedOf = ({ keys }: SigningKeyList) =>
+  Object.fromEntries(keys.map(({ publicJwk, sealed }) => [publicJwk.kid, sealed]))
+
+const atOnce = { concurrency: "unbounded" } as const
+
+/** The records of a deployment that has no key. */
+const records = Effect.suspend(() =>
+  Layer.build(
+    PostgresStore.layer({
+      url: Redacted.make(server?.url ?? ""),
+      schema: `test_${randomBytes(6).toString("hex")}`,
+      migrations: "run"
+    })
+  )
+).pipe(Effect.map((ports) => Context.get(ports, SigningKeyRecords)))
+
+describe.skipIf(server === undefined)("signing keys on a server", () => {
+  afterAll(() => server?.stop())
+
+  it.live("of several first keys one is recorded, and signs at once", () =>
+    Effect.gen(function* () {
+      const { addFirst, list } = yield* records
+      assert.deepStrictEqual((yield* list).keys, [])
+      yield* Effect.forEach(["a", "b", "c"], (kid) => addFirst(keyOf(kid)), atOnce)
+      const found = yield* list
+      assert.strictEqual(found.keys.length, 1)
+      assert.strictEqual(signing(found), kids(found)[0])
+      assert.strictEqual(found.keys[0]?.sealed, `of ${kids(found)[0]}`)
+    })
+  )
+
+  it.live("a rotation before there is a key makes the first, which signs at once", () =>
+    Effect.gen(function* () {
+      const { addFirst, list, rotate } = yield* records
+      const { isFirst, signsFrom } = yield* rotate(keyOf("a"), { delay: DELAY })
+      const found = yield* list
+      assert.isTrue(isFirst && signsFrom <= found.now)
+      assert.strictEqual(signing(found), "a")
+      yield* addFirst(keyOf("b"))
+      assert.deepStrictEqual(kids(yield* list), ["a"])
+    })
+  )
+
+  it.live("a rotation publishes at once and signs later, and no second one comes before", () =>
+    Effect.gen(function* () {
+      const { addFirst, forgetRetired, list, rotate } = yield* records
+      yield* addFirst(keyOf("a"))
+      const before = yield* list
+      const { isFirst, signsFrom } = yield* rotate(keyOf("b"), { delay: DELAY })
+      const after = yield* list
+      assert.isFalse(isFirst)
+      assert.isTrue(signsFrom >= before.now + DELAY && signsFrom <= after.now + DELAY)
+      assert.deepStrictEqual(kids(after), ["a", "b"])
+      assert.strictEqual(signing(after), "a")
+      assert.strictEqual(signingKeyAt(after.keys, signsFrom - 1n)?.publicJwk.kid, "a")
+      assert.strictEqual(signingKeyAt(after.keys, signsFrom)?.publicJwk.kid, "b")
+      const refused = yield* Effect.flip(rotate(keyOf("c"), { delay: DELAY }))
+      assert.deepInclude(refused, { _tag: "RotationPending", kid: "b", signsFrom })
+      yield* forgetRetired
+      assert.deepStrictEqual(sealedOf(yield* list), { a: "of a", b: "of b" })
+    })
+  )
+
+  it.live("of several rotations at once one is made", () =>
+    Effect.gen(function* () {
+      const { addFirst, list, rotate } = yield* records
+      yield* addFirst(keyOf("first"))
+      const results = yield* Effect.forEach(
+        ["a", "b", "c", "d"],
+        (kid) => Effect.result(rotate(keyOf(kid), { delay: DELAY })),
+        atOnce
+      )
+      assert.strictEqual(results.filter(Result.isSuccess).length, 1)
+      assert.strictEqual((yield* list).keys.length, 2)
+    })
+  )
+
+  it.live("a rotation for a compromise signs at once and withdraws what was to sign", () =>
+    Effect.gen(function* () {
+      const { addFirst, forgetRetired, list, rotate } = yield* records
+      yield* addFirst(keyOf("a"))
+      yield* rotate(keyOf("b"), { delay: DELAY })
+      yield* rotate(keyOf("c"), "now")
+      const found = yield* list
+      assert.strictEqual(signing(found), "c")
+      assert.strictEqual(signingKeyAt(found.keys, found.now + 2n * DELAY)?.publicJwk.kid, "c")
+      assert.sameMembers([...kids(found)], ["a", "b", "c"])
+      assert.deepStrictEqual(sealedOf(found), { a: "of a", b: undefined, c: "of c" })
+      yield* forgetRetired
+      assert.deepStrictEqual(sealedOf(yield* list), { a: undefined, b: undefined, c: "of c" })
+      yield* rotate(keyOf("d"), { delay: DELAY })
+      const later = yield* list
+      assert.strictEqual(signing(later), "c")
+      assert.strictEqual(signingKeyAt(later.keys, later.now + DELAY)?.publicJwk.kid, "d")
+    })
+  )
+
+  it.live("of several rotations for a compromise at once the last one signs", () =>
+    Effect.gen(function* () {
+      const { addFirst, list, rotate } = yield* records
+      yield* addFirst(keyOf("first"))
+      yield* Effect.forEach(["a", "b", "c"], (kid) => rotate(keyOf(kid), "now"), atOnce)
+      const { keys } = yield* list
+      assert.strictEqual(new Set(keys.map(({ signsFrom }) => signsFrom)).size, 4)
+    })
+  )
+})
