@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
-import { DEV_HELP, devConfig, SERVER_HELP, serverConfig } from "./Config.ts"
+import { DEV_HELP, devConfig, helpOf, SETTINGS_OF, serverConfig, workerConfig } from "./Config.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -119,6 +119,22 @@ describe("settings of svc serve", () => {
   )
 })
 
+describe("settings of svc worker", () => {
+  it.effect("are a server and a log level, and nothing else", () =>
+    Effect.gen(function* () {
+      const url = "postgres://user:password@db/svc"
+      const config = yield* Effect.fromResult(yield* read(workerConfig, { SVC_STORE: url }))
+      assert.strictEqual(Redacted.value(config.store.postgres), url)
+      assert.strictEqual(config.logLevel, "Info")
+      for (const store of ["memory", "pglite:.data/pglite"]) {
+        const result = yield* read(workerConfig, { SVC_STORE: store })
+        const fault = Result.isFailure(result) ? result.failure : undefined
+        assert.deepInclude(fault, { exitCode: 78, line: "SVC_STORE must be a postgres:// URL" })
+      }
+    })
+  )
+})
+
 describe("settings of the development server", () => {
   it.effect("have defaults for everything", () =>
     Effect.gen(function* () {
@@ -138,7 +154,9 @@ describe("settings of the development server", () => {
 
 describe("help", () => {
   it("names every setting", () => {
-    for (const name of Object.keys(COMPLETE)) assert.include(SERVER_HELP, name)
+    const help = helpOf("svc serve", SETTINGS_OF.serve)
+    for (const name of Object.keys(COMPLETE)) assert.include(help, name)
+    assert.notInclude(helpOf("svc worker", SETTINGS_OF.worker), "SVC_MASTER_KEY")
     assert.include(DEV_HELP, "SVC_DATA_DIR")
   })
 })

@@ -154,6 +154,13 @@ const DATA_DIR = {
   parse: (text: string) => text
 } as const satisfies Setting<unknown>
 
+const SERVER_STORE = { ...STORE, form: "a postgres:// URL" } as const satisfies Setting<unknown>
+
+const LASTING_STORE = {
+  ...STORE,
+  form: "pglite:<folder> or a postgres:// URL"
+} as const satisfies Setting<unknown>
+
 /** Folder of the development server's database within `SVC_DATA_DIR`. */
 const DEV_DATABASE = "pglite"
 
@@ -243,9 +250,24 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
   }
 })
 
-/** The settings of commands that work on the store alone. */
+/** Settings of the commands that work on the store alone. */
 export const storeConfig: Effect.Effect<StoreSetting, StartFault> = required(STORE)
 export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
+export const masterKeyConfig = Effect.gen(function* () {
+  return { current: yield* required(MASTER_KEY), previous: yield* optional(MASTER_KEY_PREVIOUS) }
+})
+
+/** A Postgres server, which several processes may have open. */
+export const serverStoreConfig = Effect.gen(function* () {
+  const store = yield* required(STORE)
+  if (store !== "memory" && "postgres" in store) return store
+  return yield* isBad(SERVER_STORE)
+})
+
+/** Settings of `svc worker`. */
+export const workerConfig = Effect.gen(function* () {
+  return { store: yield* serverStoreConfig, logLevel: yield* required(LOG_LEVEL) }
+})
 
 /** Settings of the development server. */
 export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
@@ -282,21 +304,29 @@ const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   LOG_LEVEL
 ]
 
+/** What commands read, to be told in their help. */
+export const SETTINGS_OF = {
+  serve: SERVER_SETTINGS,
+  worker: [SERVER_STORE, LOG_LEVEL],
+  migrate: [SERVER_STORE],
+  store: [LASTING_STORE],
+  storeAndEnvironment: [LASTING_STORE, ENVIRONMENT],
+  storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
+} as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
+
 const OPTIONAL = new Set<string>([MASTER_KEY_PREVIOUS.name, RP_ID.name])
 
-const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
+/** What a command's `--help` prints. */
+export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
   const entries = settings.map(({ byDefault, form, meaning, name }) => {
     const otherwise = OPTIONAL.has(name) ? "Optional." : "Required."
     return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? otherwise : `Default ${byDefault}.`}`
   })
-  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 stopped by a signal, 75 a port or the store is in use or out of reach, 78 a setting is missing or bad.\n`
+  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 the command or an option is not known or bad; 75 a port or the store is in use or out of reach; 78 a setting is missing or bad.\n`
 }
-
-/** What `svc serve --help` prints. */
-export const SERVER_HELP = helpOf("svc serve: the API and the approval pages.", SERVER_SETTINGS)
 
 /** What the development server's `--help` prints. */
 export const DEV_HELP = helpOf(
-  "The development server: the API and the approval pages in the test environment, with everything made on first start. Not for production.",
+  "The development server: the API, the approval pages and the worker in the test environment, with everything made on first start. Not for production.",
   DEV_SETTINGS
 )

@@ -3,6 +3,7 @@ import { Cause, Data, Effect, Exit, Option } from "effect"
 import { HttpServerError } from "effect/http"
 
 /** Exit codes of `sysexits.h`. */
+export const EXIT_USAGE = 64
 export const EXIT_TEMPORARY = 75
 export const EXIT_CONFIGURATION = 78
 
@@ -11,12 +12,15 @@ const EXIT_FAILURE = 1
 /** Why the process does not start, in one line. */
 export class StartFault extends Data.TaggedError("StartFault")<{
   readonly line: string
-  /** 75: what is needed is held by somebody else for now. 78: a setting is missing or bad. */
-  readonly exitCode: typeof EXIT_TEMPORARY | typeof EXIT_CONFIGURATION
+  /** 64: the command or an option is not what it may be. 75: what is needed is held by somebody else for now. 78: a setting is missing or bad. */
+  readonly exitCode: typeof EXIT_USAGE | typeof EXIT_TEMPORARY | typeof EXIT_CONFIGURATION
 }> {}
 
 /** A setting is missing or bad (part 9). */
 export const badSetting = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_CONFIGURATION })
+
+/** The command line asks for what there is not. */
+export const badUsage = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_USAGE })
 
 /** The store cannot be had now. Says nothing of its address, which may hold a password. */
 export const storeFault = (): StartFault =>
@@ -43,14 +47,14 @@ const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
 }
 
 /**
- * Runs a server until SIGTERM or SIGINT, then lets what is in flight finish and exits 0 (part 9). A server that cannot
- * start says why in one line and exits 75 or 78.
+ * Runs a command to its end, or until SIGTERM or SIGINT, then lets what is in flight finish and exits 0 (part 9). One
+ * that cannot start says why in one line and exits 64, 75 or 78.
  */
-export const runServer = <E>(name: string, server: Effect.Effect<unknown, E>): void => {
-  const reported = Effect.tapCause(server, (cause) => {
+export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>): void => {
+  const reported = Effect.tapCause(command, (cause) => {
     const fault = startFaultOf(cause)
     if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))
-    return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal("the server failed", cause)
+    return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal("the command failed", cause)
   })
   NodeRuntime.runMain(reported, {
     disableErrorReporting: true,

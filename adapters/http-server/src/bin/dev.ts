@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { DEV_HELP } from "../Config.ts"
 import { devServer } from "../DevServer.ts"
-import { runServer } from "../StartFault.ts"
+import { runCommand } from "../StartFault.ts"
 
 if (process.argv.includes("--help")) process.stdout.write(DEV_HELP)
-else runServer("svc dev", devServer)
+else runCommand("svc dev", devServer)

@@ -1,0 +1,121 @@
+import { randomBytes } from "node:crypto"
+import type { ApiKey, ApiKeyScope } from "@svc/domain/Organization"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import { Effect, Redacted } from "effect"
+import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
+import { badUsage } from "../StartFault.ts"
+import { needed, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
+import { findOrganization } from "./OrganizationCommands.ts"
+import type { StoreCommand } from "./StoreCommand.ts"
+
+const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
+
+/** As it is printed. Its hash is of no use to anybody. */
+const shown = (apiKey: ApiKey): object => ({
+  api_key_id: apiKey.id,
+  scopes: apiKey.scopes,
+  created_at: apiKey.createdAt,
+  expires_at: apiKey.expiresAt,
+  revoked_at: apiKey.revokedAt
+})
+
+const create: StoreCommand = {
+  name: "api-key create",
+  summary: "makes an API key and shows it, once",
+  help: helpOf(
+    `svc api-key create --organization <id>: makes an API key. It is shown once, and kept as a hash.
+
+  --scope <scope>...         read, write, webhooks; default all
+  --expires-at <timestamp>   such as 2030-01-01T00:00:00Z`,
+    SETTINGS_OF.storeAndEnvironment
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const options = yield* readOptions({ organization: "one", scope: "many", "expires-at": "one" }, words)
+    const { scope, "expires-at": expiresAt } = options
+    const scopes = yield* Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope"))
+    yield* refuseUnless(
+      expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
+      "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
+    )
+    const environment = yield* environmentConfig
+    const id = yield* needed(options.organization, "organization")
+    return Effect.gen(function* () {
+      const organization = yield* findOrganization(id)
+      yield* refuseUnless(
+        organization.environment === environment,
+        "the organization is of another environment"
+      )
+      yield* refuseUnless(
+        environment === "test" || organization.billingAccountReference !== undefined,
+        "a live key needs an organization with a billing account"
+      )
+      const organizations = yield* Organizations
+      const { now } = yield* organizations.listApiKeys(organization.id)
+      const key = formatApiKey(environment, randomBytes(API_KEY_BYTES))
+      const milliseconds = Number(now / NANOS_PER_MILLISECOND)
+      const record = apiKeyRecord({
+        id: formatIdentifier("key_", milliseconds, randomBytes(IDENTIFIER_RANDOM_BYTES)),
+        organizationId: organization.id,
+        key,
+        createdAt: formatInstant(now),
+        ...(scopes.length === 0 ? {} : { scopes }),
+        ...(expiresAt === undefined ? {} : { expiresAt })
+      })
+      return {
+        organization: organization.id,
+        act: Effect.as(organizations.putApiKey(record), { ...shown(record), api_key: Redacted.value(key) })
+      }
+    })
+  })
+}
+
+const list: StoreCommand = {
+  name: "api-key list",
+  summary: "lists the API keys of an organization",
+  help: helpOf(
+    "svc api-key list --organization <id>: lists the API keys of an organization, oldest first.",
+    SETTINGS_OF.store
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const options = yield* readOptions({ organization: "one" }, words)
+    const organization = yield* needed(options.organization, "organization")
+    return Effect.gen(function* () {
+      yield* findOrganization(organization)
+      const organizations = yield* Organizations
+      const keys = organizations.listApiKeys(organization)
+      return { organization, act: Effect.map(keys, ({ apiKeys }) => ({ data: apiKeys.map(shown) })) }
+    })
+  })
+}
+
+const revoke: StoreCommand = {
+  name: "api-key revoke",
+  summary: "revokes an API key, in every process at once",
+  help: helpOf(
+    `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
+
+Every process asks the store about a key with each request, so none is let in any more once this is done; what a
+request has begun by then may take a second more.`,
+    SETTINGS_OF.store
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const options = yield* readOptions({ organization: "one", "api-key": "one" }, words)
+    const named = yield* needed(options["api-key"], "api-key")
+    const organization = yield* needed(options.organization, "organization")
+    return Effect.gen(function* () {
+      yield* findOrganization(organization)
+      const organizations = yield* Organizations
+      const { apiKeys, now } = yield* organizations.listApiKeys(organization)
+      const apiKey = apiKeys.find(({ id }) => id === named)
+      if (apiKey === undefined)
+        return yield* badUsage("--api-key names none of the organization's keys, by its id")
+      const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatInstant(now) }
+      return { organization, act: Effect.as(organizations.putApiKey(revoked), shown(revoked)) }
+    })
+  })
+}
+
+export const apiKeyCommands: ReadonlyArray<StoreCommand> = [create, list, revoke]

@@ -1,0 +1,66 @@
+import { parseArgs } from "node:util"
+import { Effect } from "effect"
+import { badUsage, type StartFault } from "../StartFault.ts"
+
+/** How an option is written: with one value, with a value each time it is given, or alone. */
+export type OptionKind = "one" | "many" | "flag"
+
+const CONFIGURATIONS = {
+  one: { type: "string" },
+  many: { type: "string", multiple: true },
+  flag: { type: "boolean" }
+} as const
+
+/** The options that a command was given. */
+export type Options<Kinds extends Readonly<Record<string, OptionKind>>> = {
+  readonly [Name in keyof Kinds]: Kinds[Name] extends "one"
+    ? string | undefined
+    : Kinds[Name] extends "many"
+      ? ReadonlyArray<string>
+      : boolean
+}
+
+type Given = Readonly<Record<string, string | boolean | ReadonlyArray<string | boolean> | undefined>>
+
+const readValue = (kind: OptionKind, value: Given[string]): unknown => {
+  if (kind === "flag") return value === true
+  if (kind === "many") return Array.isArray(value) ? value : []
+  return value === "" ? undefined : value
+}
+
+/** Reads the options of a command; one that it does not have, and a word that is no option, are refused. */
+export const readOptions = <const Kinds extends Readonly<Record<string, OptionKind>>>(
+  kinds: Kinds,
+  words: ReadonlyArray<string>
+): Effect.Effect<Options<Kinds>, StartFault> =>
+  Effect.try({
+    try: () => {
+      const options = Object.fromEntries(
+        Object.entries(kinds).map(([name, kind]) => [name, CONFIGURATIONS[kind]])
+      )
+      const given: Given = parseArgs({ args: [...words], options, strict: true }).values
+      return Object.fromEntries(
+        Object.entries(kinds).map(([name, kind]) => [name, readValue(kind, given[name])])
+      ) as Options<Kinds>
+    },
+    catch: () => badUsage("an option is not known or has no value; see --help")
+  })
+
+/** The value of an option that must be there. */
+export const needed = (value: string | undefined, name: string): Effect.Effect<string, StartFault> =>
+  value === undefined ? Effect.fail(badUsage(`--${name} is missing`)) : Effect.succeed(value)
+
+export const refuseUnless = (isSound: boolean, line: string): Effect.Effect<void, StartFault> =>
+  isSound ? Effect.void : Effect.fail(badUsage(line))
+
+/** One of the values that an option may have. */
+export const oneOf = <const A extends string>(
+  known: ReadonlyArray<A>,
+  value: string,
+  name: string
+): Effect.Effect<A, StartFault> => {
+  const found = known.find((candidate) => candidate === value)
+  return found === undefined
+    ? Effect.fail(badUsage(`--${name} must be one of ${known.join(", ")}`))
+    : Effect.succeed(found)
+}

@@ -1,0 +1,101 @@
+import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import {
+  type SigningKeyList,
+  type SigningKeyRecord,
+  SigningKeyRecords,
+  signingKeyAt
+} from "@svc/store-postgres/SigningKeyRecords"
+import { Effect, Layer } from "effect"
+import { helpOf, masterKeyConfig, SETTINGS_OF } from "../Config.ts"
+import { badSetting, EXIT_TEMPORARY, StartFault } from "../StartFault.ts"
+import { makeSigningKey, openSigningKey } from "../StoredSigningKey.ts"
+import { readOptions } from "./CommandOptions.ts"
+import type { StoreCommand } from "./StoreCommand.ts"
+
+/** How long a new key is published before it signs, in seconds (part 7): verifiers may keep a key set for 300 s. */
+export const SIGNING_DELAY_SECONDS = 900n
+
+const stateOf = (key: SigningKeyRecord, { keys, now }: SigningKeyList): string => {
+  if (key.signsFrom === undefined) return "withdrawn"
+  if (key.signsFrom > now) return "pending"
+  return signingKeyAt(keys, now) === key ? "signing" : "retired"
+}
+
+/** The first key of a deployment has signed since it was made. */
+const beginningOf = (key: SigningKeyRecord): Instant | undefined =>
+  key.signsFrom === 0n ? key.createdAt : key.signsFrom
+
+const shown = (key: SigningKeyRecord, list: SigningKeyList): object => {
+  const begins = beginningOf(key)
+  return {
+    kid: key.publicJwk.kid,
+    state: stateOf(key, list),
+    created_at: formatInstant(key.createdAt),
+    signs_from: begins === undefined ? undefined : formatInstant(begins)
+  }
+}
+
+/** A key that was sealed under another master key would stop every server when its turn comes. */
+const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyList) {
+  const signing = signingKeyAt(keys, now)
+  if (signing === undefined) return
+  yield* Effect.mapError(openSigningKey(signing), () =>
+    badSetting("the master key does not open the signing key that the store keeps")
+  )
+})
+
+const pendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
+  new StartFault({
+    line: `the key ${pending.kid} is published and signs from ${formatInstant(pending.signsFrom)}; rotate after that, or with --now`,
+    exitCode: EXIT_TEMPORARY
+  })
+
+const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean) {
+  const records = yield* SigningKeyRecords
+  yield* checkMasterKey(yield* records.list)
+  const key = yield* Effect.orDie(makeSigningKey)
+  const when = isCompromise ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
+  const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
+    Effect.fail(pendingFault(pending))
+  )
+  return { kid: key.publicJwk.kid, signs_from: formatInstant(signsFrom) }
+})
+
+const rotate: StoreCommand = {
+  name: "signing-key rotate",
+  summary: "publishes a new signing key, which signs after 900 s",
+  help: helpOf(
+    `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
+set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
+restart. The first key of a deployment signs at once. While one key waits for its turn, another is refused (75).
+
+  --now   for a compromise: signs at once, and withdraws a key that waits for its turn`,
+    SETTINGS_OF.storeAndMasterKey
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const { now } = yield* readOptions({ now: "flag" }, words)
+    const keys = yield* masterKeyConfig
+    const sealer = Layer.orDie(SecretSealerNodeCrypto.layer(keys))
+    return Effect.succeed({ organization: "", act: Effect.provide(rotateKey(now), sealer) })
+  })
+}
+
+const list: StoreCommand = {
+  name: "signing-key list",
+  summary: "lists the signing keys and says which of them signs",
+  help: helpOf(
+    `svc signing-key list: lists the signing keys, oldest first: signing, pending (published, signs from the time given),
+retired (published, private half removed) or withdrawn (published, never signed).`,
+    SETTINGS_OF.store
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    yield* readOptions({}, words)
+    return Effect.map(SigningKeyRecords, ({ list: records }) => ({
+      organization: "",
+      act: Effect.map(records, (found) => ({ data: found.keys.map((key) => shown(key, found)) }))
+    }))
+  })
+}
+
+export const signingKeyCommands: ReadonlyArray<StoreCommand> = [rotate, list]

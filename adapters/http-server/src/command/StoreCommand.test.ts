@@ -1,0 +1,238 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { apiKeyHash } from "@svc/domain/programs/ApiKeys"
+import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { type OperatorEntry, OperatorLog } from "@svc/store-postgres/OperatorLog"
+import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import { SigningKeyRecords } from "@svc/store-postgres/SigningKeyRecords"
+import { ConfigProvider, Effect, Redacted } from "effect"
+import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { organizationCommands } from "./OrganizationCommands.ts"
+import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
+import { answerOf } from "./StoreCommand.ts"
+
+const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+const ENV = { SVC_ENVIRONMENT: "test", SVC_MASTER_KEY: MASTER_KEY }
+
+const COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands]
+
+const newFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-command-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+const keySetFile = Effect.fnUntraced(function* (key: object) {
+  const path = join(yield* newFolder, "jwks.json")
+  writeFileSync(path, JSON.stringify({ keys: [key] }))
+  return path
+})
+
+interface Env {
+  readonly [name: string]: string
+}
+
+/** Runs a command on the store at hand and gives its answer. */
+const run = Effect.fnUntraced(function* (text: string, options: ReadonlyArray<string> = [], env: Env = {}) {
+  const command = COMMANDS.find(({ name }) => name === text)
+  if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
+  const context = yield* Effect.context<StoragePorts>()
+  const answer = yield* answerOf(command, options, Effect.provideContext(context)).pipe(
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...ENV, ...env } }))
+  )
+  // biome-ignore lint/suspicious/noExplicitAny: the tests look at what comes out.
+  return JSON.parse(JSON.stringify(answer)) as any
+})
+
+const faultOf = (...given: Parameters<typeof run>) =>
+  Effect.map(Effect.flip(run(...given)), ({ exitCode, line }) => [exitCode, line] as const)
+
+/** Runs something on the same store, and gives what it left in the operator log. */
+const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, StoragePorts>) {
+  const log = yield* OperatorLog
+  const entries: Array<OperatorEntry> = []
+  const record = (entry: OperatorEntry) => {
+    entries.push(entry)
+    return log.record(entry)
+  }
+  yield* Effect.exit(Effect.provideService(work, OperatorLog, OperatorLog.of({ record })))
+  return entries
+})
+
+layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the operator's commands",
+  (it) => {
+    it.effect("make an organization, and show it", () =>
+      Effect.gen(function* () {
+        const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y" })
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", "--return-origin", "https://shop.example", "--json"],
+          ...[
+            "--identity-issuer",
+            "https://id.example",
+            "--identity-audience",
+            "svc",
+            "--identity-jwks",
+            jwks
+          ]
+        ])
+        assert.match(made.organization_id, /^org_/u)
+        assert.deepStrictEqual(made.identity.algorithms, ["ES256"])
+        assert.strictEqual(made.report_grace_seconds, 0)
+        const of = ["--organization", made.organization_id]
+        assert.deepStrictEqual(yield* run("organization show", of), made)
+        const organizations = yield* Organizations
+        const found = yield* organizations.find(made.organization_id)
+        assert.deepStrictEqual(found?.returnOrigins, ["https://shop.example"])
+      })
+    )
+
+    it.effect("make keys for it, list and revoke them", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id]
+        const key = yield* run("api-key create", [...of, "--scope", "read"])
+        assert.deepStrictEqual(key.scopes, ["read"])
+        assert.match(key.api_key, /^svc_test_/u)
+        const { api_key: _, ...listed } = key
+        assert.deepStrictEqual(yield* run("api-key list", of), { data: [listed] })
+        const named = [...of, "--api-key", key.api_key_id]
+        const revoked = yield* run("api-key revoke", named)
+        assert.match(revoked.revoked_at, /^20/u)
+        assert.deepStrictEqual(yield* run("api-key revoke", named), revoked)
+        const organizations = yield* Organizations
+        const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key.api_key)))
+        assert.strictEqual(found?.apiKey.revokedAt, revoked.revoked_at)
+      })
+    )
+
+    it.effect("refuse a key for another environment, and a live one without a billing account", () =>
+      Effect.gen(function* () {
+        const live = { SVC_ENVIRONMENT: "live" }
+        const create = ["--name", "Shop", "--report-grace-seconds", "60"]
+        const test = yield* run("organization create", create)
+        const other = yield* faultOf("api-key create", ["--organization", test.organization_id], live)
+        assert.deepStrictEqual(other, [64, "the organization is of another environment"])
+        const unpaid = yield* run("organization create", create, live)
+        const [code, line] = yield* faultOf(
+          "api-key create",
+          ["--organization", unpaid.organization_id],
+          live
+        )
+        assert.deepStrictEqual([code, line], [64, "a live key needs an organization with a billing account"])
+        const paid = yield* run("organization create", [...create, "--billing-account", "ba_1"], live)
+        const key = yield* run("api-key create", ["--organization", paid.organization_id], live)
+        assert.match(key.api_key, /^svc_live_/u)
+      })
+    )
+
+    it.effect("are in the operator log before they act, without a secret", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id, "--json"]
+        const key = yield* run("api-key create", of)
+        const [entry] = yield* logged(run("api-key create", of))
+        assert.deepInclude(entry, { organization: organization_id, command: "api-key create" })
+        assert.deepStrictEqual(entry?.arguments, ["--organization", organization_id])
+        assert.isAbove(entry?.operator.length ?? 0, 0)
+        const [rotation] = yield* logged(run("signing-key list"))
+        assert.deepInclude(rotation, { organization: "", command: "signing-key list", arguments: [] })
+        const [made] = yield* logged(run("organization create", ["--name", `of ${key.api_key}`]))
+        assert.deepStrictEqual(made?.arguments, ["--name", "of [removed]"])
+        // A key where its id belongs names none.
+        const wrong = [...of, "--api-key", key.api_key]
+        const [code, line] = yield* faultOf("api-key revoke", wrong)
+        assert.deepStrictEqual(
+          [code, line],
+          [64, "--api-key names none of the organization's keys, by its id"]
+        )
+        assert.deepStrictEqual(yield* logged(run("api-key revoke", wrong)), [])
+      })
+    )
+
+    it.effect("rotate the signing keys, under the master key that sealed them", () =>
+      Effect.gen(function* () {
+        const states = Effect.map(run("signing-key list"), ({ data }) =>
+          data.map((key: { readonly state: string }) => key.state)
+        )
+        const first = yield* run("signing-key rotate")
+        assert.deepStrictEqual(yield* states, ["signing"])
+        const next = yield* run("signing-key rotate")
+        const delay = Date.parse(next.signs_from) - Date.parse(first.signs_from)
+        assert.isAtLeast(delay, Number(SIGNING_DELAY_SECONDS) * 1000)
+        assert.deepStrictEqual(yield* states, ["signing", "pending"])
+        const records = yield* SigningKeyRecords
+        const pending = (yield* records.list).keys[1]
+        const at = formatInstant(pending?.signsFrom ?? 0n)
+        assert.deepStrictEqual(yield* faultOf("signing-key rotate"), [
+          75,
+          `the key ${next.kid} is published and signs from ${at}; rotate after that, or with --now`
+        ])
+        const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
+        assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
+          78,
+          "the master key does not open the signing key that the store keeps"
+        ])
+        const last = yield* run("signing-key rotate", ["--now"])
+        assert.notStrictEqual(last.kid, next.kid)
+        assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
+        assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
+      })
+    )
+  }
+)
+
+describe("bad options", () => {
+  const untouched = () => Effect.die(new Error("the store was opened"))
+  const lineOf = (name: string, options: ReadonlyArray<string>, env: Env = {}) =>
+    answerOf(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
+      Effect.flip,
+      Effect.map(({ exitCode, line }) => `${exitCode} ${line}`),
+      Effect.provideService(
+        ConfigProvider.ConfigProvider,
+        ConfigProvider.fromEnv({ env: { ...ENV, ...env } })
+      )
+    )
+
+  it.effect("of an organization are told before the store is opened", () =>
+    Effect.gen(function* () {
+      const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y", d: "d" })
+      const named = ["--name", "x", "--report-grace-seconds", "0"]
+      const identity = [...named, "--identity-issuer", "i", "--identity-audience", "a"]
+      for (const [options, told] of [
+        [["--report-grace-seconds", "0"], "--name is missing"],
+        [["--name", "x"], "--report-grace-seconds is missing"],
+        [["--name", "x", "--report-grace-seconds", "3601"], "--report-grace-seconds must be 0 to 3600"],
+        [[...named, "--return-origin", "http://localhost:3000"], "--return-origin must be an https"],
+        [[...named, "--return-origin", "https://a.example/"], "--return-origin must be an https"],
+        [identity, "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "http://a.example"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks", jwks], "--identity-jwks must name a file"],
+        [[...named, "--identity-audience", "a"], "--identity-issuer is missing"],
+        [[...named, "--passkey-enrolment", "never"], "--passkey-enrolment must be one of FIRST_USE"],
+        [[...named, "surplus"], "an option is not known"]
+      ] as const) {
+        const line = yield* lineOf("organization create", options, { SVC_ENVIRONMENT: "live" })
+        assert.isTrue(line.startsWith(`64 ${told}`), line)
+      }
+    })
+  )
+
+  it.effect("and settings of other commands too", () =>
+    Effect.gen(function* () {
+      const of = ["--organization", "org_1"]
+      assert.match(yield* lineOf("organization show", []), /^64 --organization is missing/u)
+      assert.match(yield* lineOf("api-key create", [...of, "--scope", "all"]), /^64 --scope must be one of/u)
+      assert.match(yield* lineOf("api-key create", [...of, "--expires-at", "soon"]), /^64 --expires-at must/u)
+      assert.match(yield* lineOf("api-key revoke", of), /^64 --api-key is missing/u)
+      assert.match(
+        yield* lineOf("signing-key rotate", [], { SVC_MASTER_KEY: "short" }),
+        /^78 SVC_MASTER_KEY must be/u
+      )
+    })
+  )
+})

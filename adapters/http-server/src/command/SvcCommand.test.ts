@@ -1,0 +1,81 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Console, Effect } from "effect"
+import type { StartFault } from "../StartFault.ts"
+import { COMMANDS, svc } from "./SvcCommand.ts"
+
+type Variables = Readonly<Record<string, string>>
+
+/** Runs a command and gives what it prints. */
+const print = (env: Variables, ...words: ReadonlyArray<string>): Effect.Effect<string, StartFault> => {
+  const lines: Array<string> = []
+  return svc(words).run.pipe(
+    Effect.provideService(Console.Console, { ...console, log: (line: string) => void lines.push(line) }),
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+    Effect.map(() => lines.join("\n"))
+  ) as Effect.Effect<string, StartFault>
+}
+
+const faultOf = (env: Variables, ...words: ReadonlyArray<string>) =>
+  Effect.map(Effect.flip(print(env, ...words)), ({ exitCode, line }) => [exitCode, line] as const)
+
+describe("the words of svc", () => {
+  it.effect("that are no command end with 64 and a line that tells no secret", () =>
+    Effect.gen(function* () {
+      for (const [words, line] of [
+        [[], "a command is missing; see svc --help"],
+        [["sreve"], 'unknown command "sreve"; see svc --help'],
+        [["organization"], 'unknown command "organization"; see svc --help'],
+        [["organization", "remove"], 'unknown command "organization remove"; see svc --help'],
+        [["svc_live_AAAA", "--help"], "unknown command; see svc --help"],
+        [["--store"], "unknown command; see svc --help"]
+      ] as const) {
+        assert.deepStrictEqual(yield* faultOf({}, ...words), [64, line])
+      }
+    })
+  )
+
+  it.effect("with --help print what the command takes, whatever the settings", () =>
+    Effect.gen(function* () {
+      const help = yield* print({}, "--help")
+      for (const { name } of COMMANDS) {
+        assert.include(help, `svc ${name} `)
+        const own = yield* print({}, ...name.split(" "), "--help")
+        assert.isTrue(own.startsWith(`svc ${name}`), name)
+        assert.include(own, "Exit codes: 0")
+      }
+      const ofKeys = yield* print({}, "signing-key", "--help")
+      assert.include(ofKeys, "svc signing-key rotate ")
+      assert.notInclude(ofKeys, "svc organization")
+    })
+  )
+
+  it.effect("that are no option of the command end with 64", () =>
+    Effect.gen(function* () {
+      const line = "an option is not known or has no value; see --help"
+      for (const words of [
+        ["serve", "--worker"],
+        ["worker", "now"],
+        ["migrate", "--print"]
+      ]) {
+        assert.deepStrictEqual(yield* faultOf({}, ...words), [64, line])
+      }
+    })
+  )
+
+  it.effect("end with 78 where a setting is missing or bad", () =>
+    Effect.gen(function* () {
+      const server = "SVC_STORE must be a postgres:// URL"
+      assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "memory" }, "worker"), [78, server])
+      assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "pglite:x" }, "migrate"), [78, server])
+      const [code, line] = yield* faultOf({ SVC_STORE: "memory" }, "signing-key", "list")
+      assert.strictEqual(code, 78)
+      assert.match(line, /^SVC_STORE must be a folder or a server/u)
+    })
+  )
+
+  it.effect("print the migrations without any setting", () =>
+    Effect.gen(function* () {
+      assert.match(yield* print({}, "migrate", "--print-sql"), /create table "svc"\.lease/u)
+    })
+  )
+})

@@ -1,0 +1,36 @@
+import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
+import { Effect, Layer } from "effect"
+import { helpOf, SETTINGS_OF, workerConfig } from "../Config.ts"
+import * as JsonLog from "../JsonLog.ts"
+import { storageLayer } from "../StoreLayer.ts"
+import { workerLayer } from "../Worker.ts"
+import type { Command } from "./Command.ts"
+import { readOptions } from "./CommandOptions.ts"
+
+const work = Effect.gen(function* () {
+  const { logLevel, store } = yield* workerConfig
+  const announced = Layer.effectDiscard(
+    Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
+  )
+  return yield* announced.pipe(
+    Layer.provide(workerLayer),
+    Layer.provide(Layer.merge(storageLayer(store, { migrations: "require" }), RandomnessNodeCrypto.layer)),
+    Layer.provide(JsonLog.layer(logLevel)),
+    Layer.launch
+  )
+})
+
+/** `svc worker` (part 9): the background work alone, until it is interrupted. */
+export const workerCommand: Command = {
+  name: "worker",
+  summary: "the background work alone, on a Postgres server",
+  help: helpOf(
+    `svc worker: records transitions when they come due (approval deadlines, starts and ends of windows, expiries), without
+waiting for somebody to look. Any number of workers share one Postgres server. Correct answers never depend on them.`,
+    SETTINGS_OF.worker
+  ),
+  run: Effect.fnUntraced(function* (words) {
+    yield* readOptions({}, words)
+    yield* work
+  })
+}
