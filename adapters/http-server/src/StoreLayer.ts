@@ -5,6 +5,7 @@ import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
+import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
@@ -14,7 +15,7 @@ import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
-export type DomainStorage = MandateStore | SubjectStore | Organizations | DueLeases
+export type DomainStorage = MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth
 
 export interface StoreOptions {
   /** Whether the schema of a server is brought up to date at start, or must be so already. */

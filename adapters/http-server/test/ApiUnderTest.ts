@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import type { ApiKeyScope, Organization } from "@svc/domain/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { apiKeyHash, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
@@ -105,7 +106,11 @@ const textOf = (body: unknown): string | undefined =>
 
 /** An API on a memory store, with two organizations; closed with the scope. */
 export const startApi = Effect.fnUntraced(function* (
-  options: { readonly rate?: RateLimit.Rate; readonly log?: Array<unknown> } = {}
+  options: {
+    readonly rate?: RateLimit.Rate
+    readonly log?: Array<unknown>
+    readonly health?: StoreHealth["Service"]["faults"]
+  } = {}
 ) {
   const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
     options.log?.push({ message, cause: String(cause), ...fiber.getRef(References.CurrentLogAnnotations) })
@@ -113,6 +118,11 @@ export const startApi = Effect.fnUntraced(function* (
   const rate = options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate)
   const context = yield* ApiServer.layer({ port: 0, host: "127.0.0.1" }).pipe(
     Layer.provide(rate),
+    Layer.provide(
+      options.health === undefined
+        ? Layer.empty
+        : Layer.succeed(StoreHealth, StoreHealth.of({ faults: options.health }))
+    ),
     Layer.provideMerge(ports),
     Layer.provideMerge(Logger.layer([logger])),
     Layer.build

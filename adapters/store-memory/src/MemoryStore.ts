@@ -1,6 +1,7 @@
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import * as Clock from "effect/Clock"
@@ -28,7 +29,7 @@ import { MemoryState } from "./MemoryState.ts"
  * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
  * frozen when they are written and handed out as they are.
  */
-export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases> =
+export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth> =
   Layer.effectContext(
     Effect.sync(() => {
       const state = new MemoryState()
@@ -36,7 +37,8 @@ export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations | Du
         Context.add(MandateStore, mandateStore(state)),
         Context.add(SubjectStore, subjectStore(state)),
         Context.add(Organizations, organizations(state)),
-        Context.add(DueLeases, dueLeases(state))
+        Context.add(DueLeases, dueLeases(state)),
+        Context.add(StoreHealth, { faults: Effect.succeed([]) })
       )
     })
   )

@@ -58,7 +58,7 @@ export const connect = (
       maxMessageSize: MAX_MESSAGE_BYTES
     })
     yield* migrate(client, DEFAULT_SCHEMA)
-    return { schema: DEFAULT_SCHEMA, reads: client, writes: client }
+    return { schema: DEFAULT_SCHEMA, reads: client, writes: client, isEmbedded: true }
   })
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */

@@ -12,6 +12,8 @@ export interface PostgresClients {
   readonly schema: string
   readonly reads: PgClient
   readonly writes: PgClient
+  /** Whether the database runs inside the process. */
+  readonly isEmbedded?: boolean
 }
 
 /** A parameter: always text (or null), so that one statement has one form and is prepared once. */

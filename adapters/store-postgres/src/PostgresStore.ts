@@ -2,6 +2,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -12,6 +13,7 @@ import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
+import { makeStoreHealth } from "./PostgresHealth.ts"
 import { makeDueLeases } from "./PostgresLeases.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
@@ -88,6 +90,7 @@ export type StoragePorts =
   | SubjectStore
   | Organizations
   | DueLeases
+  | StoreHealth
   | SigningKeyRecords
   | OperatorLog
 
@@ -120,6 +123,7 @@ export const portsWith = (
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),
+    Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients))
   )

@@ -2,6 +2,7 @@ import { layer } from "@effect/vitest"
 import type { DueLeases } from "@svc/domain/ports/DueLeases"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -10,6 +11,7 @@ import { claimContract } from "./store-contract/ClaimContract.ts"
 import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
 import { dueContract } from "./store-contract/DueContract.ts"
 import { fidelityContract } from "./store-contract/FidelityContract.ts"
+import { healthContract } from "./store-contract/HealthContract.ts"
 import { journalContract } from "./store-contract/JournalContract.ts"
 import { leaseContract } from "./store-contract/LeaseContract.ts"
 import { listContract } from "./store-contract/ListContract.ts"
@@ -36,7 +38,7 @@ const START_TIMEOUT = "60 seconds"
  */
 export const storeContract = <E>(
   name: string,
-  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases, E>,
+  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth, E>,
   options: { readonly clock: StoreClock }
 ): void => {
   const { clock } = options
@@ -60,6 +62,7 @@ export const storeContract = <E>(
       journalContract(it)
       organizationContract(it)
       tenantContract(it)
+      healthContract(it)
     }
   )
 }

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
 import { openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
@@ -506,6 +507,26 @@ describe("without a key", () => {
         assert.strictEqual((yield* api.send({ path })).body, '{"status":"ok"}')
       }
       assertProblem(yield* api.send({ path: "/healthz?x=1" }), 400, "malformed_request")
+    })
+  )
+
+  it.live("what keeps it from being ready is said, and what made the store fail is not", () =>
+    Effect.gen(function* () {
+      const secret = "postgres://user:password@db"
+      for (const [health, detail] of [
+        [
+          Effect.succeed(["Migrations are pending: a.", "It is late."]),
+          "Migrations are pending: a. It is late."
+        ],
+        [Effect.fail(new StoreUnavailable({ cause: secret })), "The store cannot be reached."]
+      ] as const) {
+        const api = yield* startApi({ health })
+        const answer = yield* api.send({ path: "/readyz" })
+        assertProblem(answer, 503, "store_unavailable")
+        assert.strictEqual(JSON.parse(answer.body).detail, detail)
+        assert.strictEqual(answer.headers["retry-after"], "1")
+        assert.strictEqual((yield* api.send({ path: "/healthz" })).status, 200)
+      }
     })
   )
 

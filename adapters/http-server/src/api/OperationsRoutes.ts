@@ -1,21 +1,32 @@
-import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { OperationsApi } from "@svc/protocol/api/OperationsApi"
 import { Effect } from "effect"
+import { Refused } from "../ProblemResponse.ts"
 import { answer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
-/** An identifier that no organization has: looking for it asks the store and finds nothing. */
-const NOBODY = "org_00000000000000000000000000"
+/** `Retry-After` while the service is not ready, in seconds. */
+const RETRY_AFTER_SECONDS = 1
 
 const ok = answer({ status: "ok" as const })
+
+const notReady = (detail: string): Refused =>
+  new Refused({
+    code: "store_unavailable",
+    detail,
+    headers: { "retry-after": String(RETRY_AFTER_SECONDS) }
+  })
 
 /** Whether the process is up, and whether it can serve (part 9). */
 export const operationsRoutes = groupRoutes(OperationsApi, {
   health: () => Effect.succeed(ok),
   ready: () =>
     Effect.gen(function* () {
-      const organizations = yield* Organizations
-      yield* organizations.find(NOBODY)
+      const health = yield* StoreHealth
+      const faults = yield* Effect.catch(health.faults, ({ cause }) =>
+        Effect.as(Effect.logWarning("the store cannot be reached", cause), ["The store cannot be reached."])
+      )
+      if (faults.length > 0) return yield* notReady(faults.join(" "))
       return ok
     })
 })

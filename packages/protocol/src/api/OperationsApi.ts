@@ -14,7 +14,10 @@ const ready = HttpApiEndpoint.get("ready", "/readyz", {
   error: publicProblems("store_unavailable")
 })
   .annotate(RouteRule, PUBLIC)
-  .annotate(OpenApi.Summary, "Whether requests can be served: the store is reachable")
+  .annotate(
+    OpenApi.Summary,
+    "Whether requests can be served: the store can be reached, is up to date, and keeps what it acknowledges"
+  )
 
 /** For those who run the service (part 9). */
 export class OperationsApi extends HttpApiGroup.make("operations").add(health, ready) {}

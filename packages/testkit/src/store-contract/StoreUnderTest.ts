@@ -2,6 +2,7 @@ import type { Vitest } from "@effect/vitest"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
@@ -19,7 +20,9 @@ import {
 export type StoreClock = "test" | "live"
 
 /** How the tests of the contract are registered: with the storage ports at hand. */
-export type StoreIt = Vitest.MethodsNonLive<MandateStore | SubjectStore | Organizations | DueLeases>
+export type StoreIt = Vitest.MethodsNonLive<
+  MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth
+>
 
 /** A limit that no test comes near. */
 export const PLENTY = 1000

@@ -1,0 +1,72 @@
+import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import { Context, Effect, Layer, Redacted, Schedule } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inSchema } from "../src/Migrations.ts"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+
+const server = await startTestPostgres()
+const url = Redacted.make(server?.url ?? "")
+
+const query = (statement: string) =>
+  Effect.scoped(Effect.flatMap(PgClient.make({ url }), (client) => client.unsafe(statement).unprepared)).pipe(
+    Effect.provide(Reactivity.layer)
+  )
+
+const healthIn = (schema: string) =>
+  Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run" })), (ports) =>
+    Context.get(ports, StoreHealth)
+  )
+
+const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
+
+/** Servers take a moment to read their settings again. */
+const until = (isWanted: (faults: ReadonlyArray<string>) => boolean, health: StoreHealth["Service"]) =>
+  health.faults.pipe(
+    Effect.filterOrFail(isWanted),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 500 })
+  )
+
+describe.skipIf(server === undefined)("the health of a store on a server", () => {
+  afterAll(() => server?.stop())
+
+  it.live("tells migrations that are pending", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const health = yield* healthIn(schema)
+      assert.deepStrictEqual(yield* health.faults, [])
+      yield* query(inSchema("delete from {schema}.migration where id in (2, 4)", schema))
+      assert.deepStrictEqual(yield* health.faults, ["Migrations are pending: load_stream, leases."])
+    })
+  )
+
+  for (const setting of ["fsync", "full_page_writes"]) {
+    it.live.skipIf(server?.own === undefined)(`tells that ${setting} is off, for as long as it is`, () =>
+      Effect.gen(function* () {
+        const health = yield* healthIn(newSchema())
+        yield* query(`alter system set ${setting} = off`)
+        yield* query("select pg_reload_conf()")
+        const faults = yield* until(({ length }) => length > 0, health)
+        assert.deepStrictEqual(faults, [
+          `The database server has ${setting} off: a power cut would lose what was acknowledged.`
+        ])
+        yield* query(`alter system reset ${setting}`)
+        yield* query("select pg_reload_conf()")
+        yield* until(({ length }) => length === 0, health)
+      })
+    )
+  }
+
+  it.live.skipIf(server?.own === undefined)("is not told by a server that is out of reach", () =>
+    Effect.gen(function* () {
+      const health = yield* healthIn(newSchema())
+      yield* Effect.promise(() => server!.own!.crash())
+      assert.strictEqual((yield* Effect.flip(health.faults))._tag, "StoreUnavailable")
+      yield* Effect.promise(() => server!.own!.start())
+      assert.deepStrictEqual(yield* until(() => true, health), [])
+    })
+  )
+})
