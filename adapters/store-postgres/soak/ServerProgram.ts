@@ -7,11 +7,14 @@ export const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
 
 const BIN = join(ROOT, "adapters/http-server/src/bin")
 
+/** The `svc` command. */
+export const SVC = join(BIN, "svc.ts")
+
 /** What is run: the production entry points, and the development server. */
 export const PROGRAMS = {
-  serve: [join(BIN, "serve.ts")],
+  serve: [SVC, "serve"],
   development: [join(BIN, "dev.ts")],
-  migrate: [join(BIN, "migrate.ts")]
+  migrate: [SVC, "migrate"]
 } as const
 
 /** `svc migrate` on a server. Rejects when it does not end with 0. */

@@ -1,7 +1,10 @@
 import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Context, Effect, Layer, Redacted, Result } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { type SigningKeyList, SigningKeyRecords, signingKeyAt } from "../src/SigningKeyRecords.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
@@ -24,16 +27,17 @@ const sealedOf = ({ keys }: SigningKeyList) =>
 
 const atOnce = { concurrency: "unbounded" } as const
 
-/** The records of a deployment that has no key. */
-const records = Effect.suspend(() =>
-  Layer.build(
-    PostgresStore.layer({
-      url: Redacted.make(server?.url ?? ""),
-      schema: `test_${randomBytes(6).toString("hex")}`,
-      migrations: "run"
-    })
+const url = Redacted.make(server?.url ?? "")
+
+const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
+
+const recordsIn = (schema: string) =>
+  Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run" })), (ports) =>
+    Context.get(ports, SigningKeyRecords)
   )
-).pipe(Effect.map((ports) => Context.get(ports, SigningKeyRecords)))
+
+/** The records of a deployment that has no key. */
+const records = Effect.suspend(() => recordsIn(newSchema()))
 
 describe.skipIf(server === undefined)("signing keys on a server", () => {
   afterAll(() => server?.stop())
@@ -47,6 +51,32 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
       assert.strictEqual(found.keys.length, 1)
       assert.strictEqual(signing(found), kids(found)[0])
       assert.strictEqual(found.keys[0]?.sealed, `of ${kids(found)[0]}`)
+    })
+  )
+
+  it.live("a key of the release before goes on to sign", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const { publicJwk, sealed } = keyOf("old")
+      const record = JSON.stringify({ schema: 1, value: publicJwk })
+      yield* Effect.gen(function* () {
+        const client = yield* PgClient.make({ url })
+        for (const text of preparation(schema)) yield* client.unsafe(text).unprepared
+        for (const step of MIGRATIONS.slice(0, 3)) {
+          yield* client.unsafe(migrationStatement(step, schema)).unprepared
+        }
+        const insert = inSchema(
+          "insert into {schema}.signing_key values ('', 'old', 'SIGNING', 1, $1, $2)",
+          schema
+        )
+        yield* client.unsafe(insert, [record, sealed])
+      }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+      const { list, rotate } = yield* recordsIn(schema)
+      const found = yield* list
+      assert.deepStrictEqual(found.keys, [{ publicJwk, sealed, createdAt: 1n, signsFrom: 0n }])
+      assert.strictEqual(signing(found), "old")
+      yield* rotate(keyOf("new"), { delay: DELAY })
+      assert.strictEqual(signing(yield* list), "old")
     })
   )
 
