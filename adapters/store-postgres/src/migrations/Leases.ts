@@ -4,7 +4,8 @@
  *
  * `lease_due` skips streams that somebody is writing to: what is due on them is recorded by that. Nothing here waits for
  * a row in a way that another could wait for in turn: takers lock streams first, and whoever deletes leases skips those
- * that are locked.
+ * that are locked. The lease of a stream is looked up by its key, stream by stream: a join would be planned for the few
+ * leases that there are while the tables are empty.
  */
 export const leases = `
 create table {schema}.lease (
@@ -26,9 +27,9 @@ begin
   return query
   with due as materialized (
     select s.organization, s.mandate, s.next_due from {schema}.stream s
-    where s.next_due <= v_clock and not exists (
-      select 1 from {schema}.lease held where held.organization = s.organization and held.kind = 'due_stream'
-        and held.name = s.mandate and held.expires_at > v_clock)
+    where s.next_due <= v_clock and coalesce((
+      select held.expires_at from {schema}.lease held where held.organization = s.organization
+        and held.kind = 'due_stream' and held.name = s.mandate), v_clock) <= v_clock
     order by s.next_due, s.mandate limit p_limit
     for update of s skip locked
   ), taken as (
