@@ -5,7 +5,6 @@ import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
 import { Effect, Exit, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
-import * as PostgresStore from "../src/PostgresStore.ts"
 import {
   addEvent,
   assertUnavailable,

@@ -66,7 +66,6 @@ const everything = (
     store.listMandates({ organization: place.organization, limit: 3 }),
     store.listAuthorizations({ ...place, limit: 3 }),
     store.journal({ ...place, afterSeq: 0, uptoSeq: 9, limit: 9 }),
-    store.due(1),
     store.append(createdChange({ ...place, mandate, subjectReference: mandate }, now))
   ]
   return calls
@@ -162,7 +161,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 1
         const now = yield* clockOf(store)
         yield* Effect.addFinalizer(() => Effect.sync(server!.own!.thaw))
         server!.own!.freeze()
-        const calls = numbers(11).flatMap(() => everything(store, place, now))
+        const calls = numbers(13).flatMap(() => everything(store, place, now))
         const exits = yield* Effect.forEach(calls, bounded, atOnce).pipe(patience("1 second"))
         assert.isAtLeast(exits.length, CALLERS)
         exits.forEach(assertUnavailable)
