@@ -1,5 +1,7 @@
 import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import type { Instant } from "@svc/protocol/Timestamp"
+import type { Effect } from "effect"
 import { deepFreeze } from "./DeepFreeze.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
@@ -11,16 +13,14 @@ export const putOrganization = (state: MemoryState, organization: Organization):
 }
 
 /** The key with that hash, if its organization is on record too. */
-export const findApiKey = (
-  state: MemoryState,
-  hash: string,
-  now: Instant
-): { readonly now: Instant; readonly apiKey: ApiKey; readonly organization: Organization } | undefined => {
+export const findApiKey = (state: MemoryState, hash: string, now: Instant): FoundApiKey | undefined => {
   const place = state.apiKeys.get(hash)
   const tenant = place === undefined ? undefined : state.tenant(place.organization)
   const apiKey = place === undefined ? undefined : tenant?.apiKeys.get(place.apiKey)
   const organization = tenant?.settings
-  return apiKey === undefined || organization === undefined ? undefined : { now, apiKey, organization }
+  if (apiKey === undefined || organization === undefined) return undefined
+  const lastUsedAt = tenant?.apiKeyUses.get(apiKey.id)
+  return { now, apiKey, organization, ...(lastUsedAt === undefined ? {} : { lastUsedAt }) }
 }
 
 /** By identifier, which is in order of creation. */
@@ -28,9 +28,24 @@ export const listApiKeys = (
   state: MemoryState,
   organization: string,
   now: Instant
-): { readonly now: Instant; readonly apiKeys: ReadonlyArray<ApiKey> } => {
-  const apiKeys = [...(state.tenant(organization)?.apiKeys.values() ?? [])]
-  return { now, apiKeys: apiKeys.sort((left, right) => (left.id < right.id ? -1 : 1)) }
+): Effect.Success<ReturnType<Organizations["Service"]["listApiKeys"]>> => {
+  const tenant = state.tenant(organization)
+  return {
+    now,
+    apiKeys: [...(tenant?.apiKeys.values() ?? [])].sort((left, right) => (left.id < right.id ? -1 : 1)),
+    lastUsedAt: new Map(tenant?.apiKeyUses)
+  }
+}
+
+export const recordApiKeyUse = (
+  state: MemoryState,
+  { apiKey, organization, since }: Parameters<Organizations["Service"]["recordApiKeyUse"]>[0],
+  now: Instant
+): void => {
+  const tenant = state.tenant(organization)
+  if (tenant === undefined || !tenant.apiKeys.has(apiKey)) return
+  const before = tenant.apiKeyUses.get(apiKey)
+  if (before === undefined || before < since) tenant.apiKeyUses.set(apiKey, now)
 }
 
 /** Throws when another key has the same hash: then one secret would speak for two. */

@@ -44,6 +44,8 @@ export interface Tenant {
   readonly dueLeases: Map<string, MemoryLease>
   readonly subjects: Map<string, SubjectCredentials>
   readonly apiKeys: Map<string, ApiKey>
+  /** When each API key was used last. */
+  readonly apiKeyUses: Map<string, Instant>
   settings: Organization | undefined
 }
 
@@ -85,6 +87,7 @@ export class MemoryState {
       dueLeases: new Map(),
       subjects: new Map(),
       apiKeys: new Map(),
+      apiKeyUses: new Map(),
       settings: undefined
     }
     this.tenants.set(organization, tenant)

@@ -16,7 +16,8 @@ import {
   findOrganization,
   listApiKeys,
   putApiKey,
-  putOrganization
+  putOrganization,
+  recordApiKeyUse
 } from "./MemoryOrganizations.ts"
 import { listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
 import { MemoryState } from "./MemoryState.ts"
@@ -83,6 +84,7 @@ const organizations = (state: MemoryState): Organizations["Service"] => ({
   find: (organization) => Effect.sync(() => findOrganization(state, organization)),
   findApiKey: (hash) => answerAtNow(state, (now) => findApiKey(state, hash, now)),
   listApiKeys: (organization) => answerAtNow(state, (now) => listApiKeys(state, organization, now)),
+  recordApiKeyUse: (use) => answerAtNow(state, (now) => recordApiKeyUse(state, use, now)),
   put: (organization) => Effect.sync(() => putOrganization(state, organization)),
   putApiKey: (apiKey) => Effect.sync(() => putApiKey(state, apiKey))
 })

@@ -1,3 +1,4 @@
+import { apiKeyUse } from "./migrations/ApiKeyUse.ts"
 import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
@@ -25,7 +26,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 5, name: "open_reservations", statements: openReservations },
   { id: 6, name: "append_one", statements: appendOne },
   { id: 7, name: "leases", statements: leases },
-  { id: 8, name: "operation", statements: operation }
+  { id: 8, name: "operation", statements: operation },
+  { id: 9, name: "api_key_use", statements: apiKeyUse }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -1,5 +1,5 @@
 import type { ApiKey, Organization } from "@svc/domain/Organization"
-import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { type PostgresClients, statement } from "./PostgresClients.ts"
@@ -12,13 +12,17 @@ const FIND = "select o.record from {schema}.organization o where o.organization 
 const PUT = `insert into {schema}.organization (organization, record) values ($1::text, $2::text)
 on conflict (organization) do update set record = excluded.record`
 
-const FIND_KEY = `select ${CLOCK} as clock, k.record as api_key, o.record as organization
+const FIND_KEY = `select ${CLOCK} as clock, k.record as api_key, k.last_used_at, o.record as organization
 from {schema}.api_key k join {schema}.organization o on o.organization = k.organization
 where k.hash = $1::text`
 
-const LIST_KEYS = `select clock.now as clock, array(
-  select k.record from {schema}.api_key k where k.organization = $1::text order by k.api_key) as api_keys
-from (select ${CLOCK} as now) clock`
+const LIST_KEYS = `select clock.now as clock, k.api_key, k.record, k.last_used_at
+from (select ${CLOCK} as now) clock
+  left join {schema}.api_key k on k.organization = $1::text order by k.api_key`
+
+const USE_KEY = `update {schema}.api_key k set last_used_at = ${CLOCK}
+where k.organization = $1::text and k.api_key = $2::text
+  and (k.last_used_at is null or k.last_used_at < $3::bigint)`
 
 const PUT_KEY = `insert into {schema}.api_key (organization, api_key, hash, record)
 values ($1::text, $2::text, $3::text, $4::text)
@@ -27,12 +31,36 @@ on conflict (organization, api_key) do update set hash = excluded.hash, record =
 interface KeyRow {
   readonly clock: bigint
   readonly api_key: string
+  readonly last_used_at: bigint | null
   readonly organization: string
 }
 
+/** One of the keys; of an organization without any, the clock alone. */
 interface KeysRow {
   readonly clock: bigint
-  readonly api_keys: ReadonlyArray<string>
+  readonly api_key: string | null
+  readonly record: string
+  readonly last_used_at: bigint | null
+}
+
+const foundOf = ({ api_key, clock, last_used_at, organization }: KeyRow): FoundApiKey => ({
+  now: clock,
+  apiKey: readPlain<ApiKey>(api_key),
+  organization: readPlain<Organization>(organization),
+  ...(last_used_at === null ? {} : { lastUsedAt: last_used_at })
+})
+
+const listOf = (rows: ReadonlyArray<KeysRow>) => {
+  const keys = rows.filter(({ api_key }) => api_key !== null)
+  return {
+    now: rows[0]!.clock,
+    apiKeys: keys.map(({ record }) => readPlain<ApiKey>(record)),
+    lastUsedAt: new Map(
+      keys.flatMap(({ api_key, last_used_at }) =>
+        last_used_at === null ? [] : [[api_key!, last_used_at] as const]
+      )
+    )
+  }
 }
 
 /** One secret must not speak for two: a hash that another key has is a defect. */
@@ -45,6 +73,7 @@ export const makeOrganizations = ({ reads, schema, writes }: PostgresClients): O
   const find = statement<{ readonly record: string }>(reads, schema, FIND)
   const findKey = statement<KeyRow>(reads, schema, FIND_KEY)
   const listKeys = statement<KeysRow>(reads, schema, LIST_KEYS)
+  const useKey = statement(writes, schema, USE_KEY)
   const put = statement(writes, schema, PUT)
   const putKey = statement(writes, schema, PUT_KEY)
   return {
@@ -58,25 +87,12 @@ export const makeOrganizations = ({ reads, schema, writes }: PostgresClients): O
         : Effect.succeed(undefined),
     findApiKey: (hash) =>
       isStorable(hash)
-        ? guarded(
-            Effect.map(findKey([hash]), ([row]) =>
-              row === undefined
-                ? undefined
-                : {
-                    now: row.clock,
-                    apiKey: readPlain<ApiKey>(row.api_key),
-                    organization: readPlain<Organization>(row.organization)
-                  }
-            )
-          )
+        ? guarded(Effect.map(findKey([hash]), ([row]) => (row === undefined ? undefined : foundOf(row))))
         : Effect.succeed(undefined),
     listApiKeys: (organization) =>
-      guarded(
-        Effect.map(listKeys([isStorable(organization) ? organization : ""]), ([row]) => ({
-          now: row!.clock,
-          apiKeys: row!.api_keys.map((record) => readPlain<ApiKey>(record))
-        }))
-      ),
+      guarded(Effect.map(listKeys([isStorable(organization) ? organization : ""]), listOf)),
+    recordApiKeyUse: ({ apiKey, organization, since }) =>
+      Effect.asVoid(guarded(useKey([organization, apiKey, String(since)]))),
     put: (organization) => Effect.asVoid(guarded(put([organization.id, writePlain(organization)]))),
     putApiKey: (apiKey) =>
       putKey([apiKey.organizationId, apiKey.id, apiKey.hash, writePlain(apiKey)]).pipe(

@@ -3,7 +3,7 @@ import type { ApiKey, ApiKeyScope } from "@svc/domain/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
 import { badUsage } from "../StartFault.ts"
@@ -14,12 +14,13 @@ import type { StoreCommand } from "./StoreCommand.ts"
 const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
 
 /** As it is printed. Its hash is of no use to anybody. */
-const shown = (apiKey: ApiKey): object => ({
+const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
   api_key_id: apiKey.id,
   scopes: apiKey.scopes,
   created_at: apiKey.createdAt,
   expires_at: apiKey.expiresAt,
-  revoked_at: apiKey.revokedAt
+  revoked_at: apiKey.revokedAt,
+  last_used_at: lastUsedAt === undefined ? undefined : formatInstant(lastUsedAt)
 })
 
 const create: StoreCommand = {
@@ -76,7 +77,9 @@ const list: StoreCommand = {
   name: "api-key list",
   summary: "lists the API keys of an organization",
   help: helpOf(
-    "svc api-key list --organization <id>: lists the API keys of an organization, oldest first.",
+    `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
+
+The last use of a key is exact to an hour.`,
     SETTINGS_OF.store
   ),
   read: Effect.fnUntraced(function* (words) {
@@ -85,15 +88,17 @@ const list: StoreCommand = {
     return Effect.gen(function* () {
       yield* findOrganization(organization)
       const organizations = yield* Organizations
-      const keys = organizations.listApiKeys(organization)
-      return { organization, act: Effect.map(keys, ({ apiKeys }) => ({ data: apiKeys.map(shown) })) }
+      const keys = Effect.map(organizations.listApiKeys(organization), ({ apiKeys, lastUsedAt }) => ({
+        data: apiKeys.map((apiKey) => shown(apiKey, lastUsedAt.get(apiKey.id)))
+      }))
+      return { organization, act: keys }
     })
   })
 }
 
 const revoke: StoreCommand = {
   name: "api-key revoke",
-  summary: "revokes an API key, in every process at once",
+  summary: "revokes an API key, in every process",
   help: helpOf(
     `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 

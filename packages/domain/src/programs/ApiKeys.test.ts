@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { formatInstant } from "@svc/protocol/Timestamp"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import { harnessDeployment, harnessOrganization } from "@svc/testkit/ProgramHarness"
 import { Effect, Layer, Redacted } from "effect"
@@ -6,6 +7,7 @@ import { TestClock } from "effect/testing"
 import { fromTheStart } from "../../test/MemoryPrograms.ts"
 import type { Organization } from "../Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
+import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
 import { apiKeyHash, apiKeyRecord, authenticateApiKey, formatApiKey } from "./ApiKeys.ts"
 
@@ -52,6 +54,39 @@ describe("API keys", () => {
     assert.deepStrictEqual(record.scopes, ["read", "write", "webhooks"])
     assert.notInclude(JSON.stringify(record), Redacted.value(text).slice(9))
   })
+
+  it.effect("have their last use recorded, once an hour, and only when they let somebody in", () =>
+    Effect.gen(function* () {
+      const { organization, text } = yield* stored({}, { expiresAt: "2026-12-01T04:00:00Z" })
+      const { listApiKeys } = yield* Organizations
+      const lastUse = Effect.map(listApiKeys(organization.id), ({ lastUsedAt }) =>
+        [...lastUsedAt.values()].map(formatInstant)
+      )
+      const used = Effect.andThen(Effect.ignore(authenticateApiKey(text)), lastUse)
+      assert.deepStrictEqual(yield* lastUse, [])
+      assert.deepStrictEqual(yield* used, ["2026-12-01T00:00:00Z"])
+      yield* TestClock.adjust("59 minutes")
+      assert.deepStrictEqual(yield* used, ["2026-12-01T00:00:00Z"])
+      yield* TestClock.adjust("2 minutes")
+      assert.deepStrictEqual(yield* used, ["2026-12-01T01:01:00Z"])
+      yield* TestClock.adjust("10 hours")
+      assert.deepStrictEqual(yield* used, ["2026-12-01T01:01:00Z"])
+    }).pipe(Effect.provide(ports()))
+  )
+
+  it.effect("let in though their use cannot be recorded", () =>
+    Effect.gen(function* () {
+      const { organization, text } = yield* stored()
+      const organizations = yield* Organizations
+      const found = yield* authenticateApiKey(text).pipe(
+        Effect.provideService(Organizations, {
+          ...organizations,
+          recordApiKeyUse: () => Effect.fail(new StoreUnavailable({}))
+        })
+      )
+      assert.deepStrictEqual(found.organization, organization)
+    }).pipe(Effect.provide(ports()))
+  )
 
   it.effect("let in their organization", () =>
     Effect.gen(function* () {

@@ -1,13 +1,14 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import type { Environment } from "../JournalFact.ts"
 import type { ApiKey, ApiKeyScope, Organization } from "../Organization.ts"
 import { instantOf } from "../PreparedTerms.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
-import { Organizations } from "../ports/Organizations.ts"
+import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
 import { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
 
 /** Random bytes of an API key (part 9). */
@@ -46,6 +47,23 @@ const isWellFormed = (environment: Environment, text: string): boolean => {
   return text.startsWith(prefix) && decodeBase64Url(text.slice(prefix.length))?.length === API_KEY_BYTES
 }
 
+/** How coarsely the last use of a key is recorded (part 9): one write of a key in that time, however busy it is. */
+export const LAST_USE_RESOLUTION_SECONDS = 3600n
+
+/** The request goes on without it: whether the store is there, its own write finds out. */
+const recordUse = ({ apiKey, lastUsedAt, now }: FoundApiKey): Effect.Effect<void, never, Organizations> => {
+  const since = now - LAST_USE_RESOLUTION_SECONDS * NANOS_PER_SECOND
+  if (lastUsedAt !== undefined && lastUsedAt > since) return Effect.void
+  const use = { organization: apiKey.organizationId, apiKey: apiKey.id, since }
+  return Organizations.use((organizations) => organizations.recordApiKeyUse(use)).pipe(
+    Effect.catch((error) =>
+      Effect.logWarning("the last use of an API key is not recorded", error.cause).pipe(
+        Effect.annotateLogs({ organization_id: use.organization, api_key_id: use.apiKey })
+      )
+    )
+  )
+}
+
 /** Who holds this key. A key of another environment is refused before it is looked up (part 9). */
 export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   key: Redacted.Redacted<string>
@@ -65,5 +83,6 @@ export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   if (environment === "live" && organization.billingAccountReference === undefined) {
     return yield* new BillingAccountRequired()
   }
+  yield* recordUse(found)
   return { apiKey, organization }
 })

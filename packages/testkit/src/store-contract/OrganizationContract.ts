@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import type { ApiKey, Organization } from "@svc/domain/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { type StoreIt, storeNow } from "./StoreUnderTest.ts"
@@ -115,6 +116,37 @@ export const organizationContract = (it: StoreIt): void => {
         for (const nobody of ["", "\u0000", organization.id.toUpperCase()]) {
           assert.deepStrictEqual((yield* organizations.listApiKeys(nobody)).apiKeys, [])
         }
+      })
+    )
+
+    it.effect("the last use of a key is recorded, unless one is on record since", () =>
+      Effect.gen(function* () {
+        const organizations = yield* Organizations
+        const organization = newOrganization()
+        const [used, idle] = [newApiKey(organization.id), newApiKey(organization.id)]
+        yield* organizations.put(organization)
+        yield* organizations.putApiKey(used)
+        yield* organizations.putApiKey(idle)
+        const lastUse = Effect.map(organizations.findApiKey(used.hash), (found) => found?.lastUsedAt)
+        const use = (since: Instant, apiKey = used.id, owner = organization.id) =>
+          organizations.recordApiKeyUse({ organization: owner, apiKey, since })
+        assert.isUndefined(yield* lastUse)
+        const before = yield* storeNow
+        yield* use(before, used.id, newIdentifier("org_"))
+        yield* use(before, newIdentifier("key_"))
+        assert.isUndefined(yield* lastUse)
+        yield* use(before)
+        const first = yield* lastUse
+        assert.isTrue(first! >= before && first! <= (yield* storeNow))
+        yield* use(first!)
+        assert.strictEqual(yield* lastUse, first)
+        yield* use(first! + 1n)
+        const second = yield* lastUse
+        assert.isTrue(second! >= first!)
+        yield* organizations.putApiKey({ ...used, revokedAt: "2026-01-01T00:00:00Z" })
+        assert.strictEqual(yield* lastUse, second)
+        const { lastUsedAt } = yield* organizations.listApiKeys(organization.id)
+        assert.deepStrictEqual([...lastUsedAt], [[used.id, second]])
       })
     )
 
