@@ -10,6 +10,8 @@ export default defineConfig({
       "examples/*/src/**/*.test.ts",
       "checks/**/*.test.ts"
     ],
-    testTimeout: 30_000
+    testTimeout: 30_000,
+    // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
+    maxWorkers: 2
   }
 })
