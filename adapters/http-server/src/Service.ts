@@ -1,6 +1,6 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
-import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
+import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierOnDemand"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
@@ -38,7 +38,7 @@ export const portsLayer = (
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     IdentityVerifierJose.layer,
-    PasskeyVerifierWebAuthn.layer,
+    PasskeyVerifierOnDemand.layer,
     deployment(config, options.localhostReturnOrigins)
   )
 

@@ -1,0 +1,30 @@
+import { assert, describe, it } from "@effect/vitest"
+import { PasskeyRefused, PasskeyVerifier, type RegistrationResponse } from "@svc/domain/ports/PasskeyVerifier"
+import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+import { Effect } from "effect"
+import { layer } from "./PasskeyVerifierOnDemand.ts"
+
+const relyingParty = { rpId: "approve.example", origin: "https://approve.example" }
+const challenge = Buffer.alloc(32, 7).toString("base64url")
+
+describe("a verifier that is loaded on demand", () => {
+  it.effect("takes what the verifier takes, and refuses what it refuses", () =>
+    Effect.gen(function* () {
+      const verifier = yield* PasskeyVerifier
+      const passkey = makeSoftwarePasskey({ origin: relyingParty.origin })
+      const response = passkey.register({
+        challenge,
+        rp: { id: relyingParty.rpId },
+        user: { id: Buffer.alloc(32, 9).toString("base64url") },
+        pubKeyCredParams: [{ alg: -7 }]
+      }) as RegistrationResponse
+      const registered = yield* verifier.verifyRegistration({ response, challenge, relyingParty })
+      assert.strictEqual(registered.credentialId, response.id)
+      const other = Buffer.alloc(32, 8).toString("base64url")
+      const refusal = yield* Effect.flip(
+        verifier.verifyRegistration({ response, challenge: other, relyingParty })
+      )
+      assert.instanceOf(refusal, PasskeyRefused)
+    }).pipe(Effect.provide(layer))
+  )
+})
