@@ -8,7 +8,7 @@ import { type FolderHeld, holdFolder } from "./FolderLock.ts"
 import { migrate } from "./Migrate.ts"
 import { streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
-import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, portsOf, type StoragePorts } from "./PostgresStore.ts"
+import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
 
 /** The folder does not open as a database. */
 export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
@@ -51,7 +51,7 @@ export const connect = (
     if (options.folder !== undefined) yield* holdFolder(options.folder)
     const database = yield* open(options.folder)
     const client = yield* PgClient.make({
-      stream: streamsTo(database),
+      stream: streamsTo(database, PLANNING),
       username: "postgres",
       database: "postgres",
       maxConnections: 1,

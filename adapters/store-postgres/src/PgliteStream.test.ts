@@ -46,6 +46,25 @@ describe("streamsTo", () => {
     }).pipe(Effect.provide(Reactivity.layer))
   )
 
+  it.live("every stream begins with the settings of a session, whatever the one before set", () =>
+    Effect.gen(function* () {
+      const database = yield* openDatabase
+      const open = streamsTo(database, { enable_seqscan: "off" })
+      const shown = Effect.gen(function* () {
+        const sql = yield* PgClient.make({
+          stream: open,
+          username: "postgres",
+          database: "postgres",
+          maxConnections: 1
+        })
+        const [row] = yield* sql<{ enable_seqscan: string }>`show enable_seqscan`
+        yield* sql`set enable_seqscan = on`
+        return row?.enable_seqscan
+      }).pipe(Effect.scoped)
+      assert.deepStrictEqual([yield* shown, yield* shown], ["off", "off"])
+    }).pipe(Effect.provide(Reactivity.layer))
+  )
+
   it.live("takes messages in pieces, and passes no request to cancel on", () =>
     Effect.gen(function* () {
       const database = yield* openDatabase

@@ -39,12 +39,19 @@ const wholeStartup = (bytes: Buffer): number => {
   return length <= bytes.length ? length : 0
 }
 
+/** Settings of a session, by name, which a server would take from the startup message. */
+export type SessionSettings = Readonly<Record<string, string>>
+
+const settingOf = ([name, value]: readonly [string, string]): Uint8Array =>
+  simpleQuery(`SET ${name} = ${value}`)
+
 /**
  * Makes streams to one PGlite, as a client would open sockets to a server. There is only one session behind them, so
  * a stream begins by ending what the one before left open, takes its turn whole messages at a time, and is silent
  * once it was cut. Requests to cancel never reach the session: they would hit whatever runs in it.
  */
-export const streamsTo = (session: ProtocolSession): (() => Duplex) => {
+export const streamsTo = (session: ProtocolSession, settings: SessionSettings = {}): (() => Duplex) => {
+  const beginning = [...RESET, ...Object.entries(settings).map(settingOf)]
   let tail: Promise<unknown> = Promise.resolve()
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const turn = tail.then(work)
@@ -67,7 +74,7 @@ export const streamsTo = (session: ProtocolSession): (() => Duplex) => {
             duplex.push(null)
             return
           }
-          for (const message of RESET) await session.execProtocolRaw(message)
+          for (const message of beginning) await session.execProtocolRaw(message)
           hasStarted = true
         }
         const answer = await session.execProtocolRaw(Uint8Array.from(messages))

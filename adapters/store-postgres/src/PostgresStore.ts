@@ -41,6 +41,9 @@ const READ_CONNECTION_LIFETIME: Duration.Input = "30 seconds"
 const READ_CONNECTIONS = 4
 const WRITE_CONNECTIONS = 16
 
+/** A plan that was made while the tables were empty would read all of them for as long as it is kept. */
+export const PLANNING = { enable_seqscan: "off" } as const
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
@@ -68,8 +71,7 @@ export const connect = (
     startupParameters: {
       statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS),
       default_transaction_isolation: "read committed",
-      // A plan that was made while the tables were empty would read all of them for as long as it is kept.
-      enable_seqscan: "off"
+      ...PLANNING
     }
   } as const
   return Effect.all({
