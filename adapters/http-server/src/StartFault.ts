@@ -26,6 +26,13 @@ export const badUsage = (line: string): StartFault => new StartFault({ line, exi
 export const storeFault = (): StartFault =>
   new StartFault({ line: "the database cannot be reached, or refuses", exitCode: EXIT_TEMPORARY })
 
+/** A step of the schema failed and left nothing behind. */
+export const migrationFault = (migration: string): StartFault =>
+  new StartFault({
+    line: `the migration ${migration} failed and left nothing behind: the database refused it, or was busy for too long; try again`,
+    exitCode: EXIT_TEMPORARY
+  })
+
 interface ListenError {
   readonly code?: string
   readonly port?: number

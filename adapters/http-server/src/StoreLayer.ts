@@ -11,7 +11,7 @@ import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Layer, Redacted } from "effect"
-import { badSetting, EXIT_TEMPORARY, StartFault, storeFault } from "./StartFault.ts"
+import { badSetting, EXIT_TEMPORARY, migrationFault, StartFault, storeFault } from "./StartFault.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
@@ -31,6 +31,7 @@ const startFaultOf = (fault: {
   readonly lock?: string
   readonly folder?: string | undefined
   readonly pending?: ReadonlyArray<string>
+  readonly migration?: string
 }): StartFault => {
   switch (fault._tag) {
     case "FolderHeld":
@@ -41,6 +42,8 @@ const startFaultOf = (fault: {
       return badSetting(`${fault.folder} cannot be opened as a database`)
     case "MigrationsPending":
       return badSetting(`the database lacks migrations (${fault.pending?.join(", ")}); run svc migrate`)
+    case "MigrationFailed":
+      return migrationFault(fault.migration ?? "")
     case "SealBroken":
       return badSetting("the master key does not open the signing key that the store keeps")
     case "SigningKeyInvalid":
@@ -58,10 +61,13 @@ const refused = <A, R>(layer: Layer.Layer<A, Fault, R>): Layer.Layer<A, StartFau
 // Imported when they are chosen: a start that does not need them does not wait for them.
 const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
   Layer.unwrap(
-    Effect.promise(async () => {
-      await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
-      return import("@svc/store-postgres/PgliteStore")
-    }).pipe(Effect.map((PgliteStore) => refused(PgliteStore.layer({ folder }))))
+    Effect.tryPromise({
+      try: () => mkdir(dirname(folder), { recursive: true, mode: 0o700 }),
+      catch: () => badSetting(`${folder} cannot be opened as a database`)
+    }).pipe(
+      Effect.andThen(Effect.promise(() => import("@svc/store-postgres/PgliteStore"))),
+      Effect.map((PgliteStore) => refused(PgliteStore.layer({ folder })))
+    )
   )
 
 const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>

@@ -10,7 +10,7 @@ import {
   signingKeyAt
 } from "@svc/store-postgres/SigningKeyRecords"
 import { signerSuite } from "@svc/testkit/SignerSuite"
-import { Clock, Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as StoredSigner from "./StoredSigner.ts"
 import { makeSigningKey } from "./StoredSigningKey.ts"
@@ -23,10 +23,11 @@ const AHEAD = 7000n * NANOS_PER_SECOND
 
 /** Records that are kept in memory, as the store keeps them. */
 const makeRecords = () => {
-  const kept: { keys: Array<SigningKeyRecord>; reads: number; isDown: boolean } = {
+  const kept: { keys: Array<SigningKeyRecord>; reads: number; isDown: boolean; isFrozen: boolean } = {
     keys: [],
     reads: 0,
-    isDown: false
+    isDown: false,
+    isFrozen: false
   }
   const add = (key: NewSigningKey, signsFrom: Instant) =>
     void kept.keys.push({ ...key, createdAt: BigInt(kept.keys.length), signsFrom })
@@ -35,6 +36,7 @@ const makeRecords = () => {
     SigningKeyRecords.of({
       list: Effect.suspend(() => {
         kept.reads += 1
+        if (kept.isFrozen) return Effect.never
         if (kept.isDown) return Effect.fail(new StoreUnavailable({}))
         return Effect.map(Clock.currentTimeNanos, (now) => ({ now: now + AHEAD, keys: [...kept.keys] }))
       }),
@@ -69,6 +71,27 @@ const pastTheView = TestClock.adjust(`${Number(StoredSigner.VIEW_LIFETIME_SECOND
 signerSuite("of the store", Layer.provide(StoredSigner.layer, [makeRecords().layer, sealer(1)]))
 
 describe("the signer of the store", () => {
+  it.effect(
+    "asks a store that does not answer once for all who wait, and serves the known key set meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const records = makeRecords()
+        const signer = yield* signerOn(records)
+        const known = yield* published(signer)
+        yield* pastTheView
+        const { reads } = records.kept
+        records.kept.isFrozen = true
+        const signing = yield* Effect.forkChild(signer.current)
+        const sets = yield* Effect.forkChild(
+          Effect.all([published(signer), published(signer), published(signer)], { concurrency: "unbounded" })
+        )
+        yield* TestClock.adjust("1 second")
+        assert.deepStrictEqual(yield* Fiber.join(sets), [known, known, known])
+        assert.strictEqual(records.kept.reads, reads + 1)
+        yield* Fiber.interrupt(signing)
+      })
+  )
+
   it.effect("makes the first key, and other processes sign with the same", () =>
     Effect.gen(function* () {
       const records = makeRecords()

@@ -9,11 +9,14 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/store-postgres/SigningKeyRecords"
-import { Clock, Effect, Layer, Semaphore } from "effect"
+import { Clock, Effect, Fiber, Layer } from "effect"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
 /** How old a view of the records may be, in seconds: so long after a rotation a process may sign with the key before. */
 export const VIEW_LIFETIME_SECONDS = 5n
+
+/** Longest that the key set waits for the records; a store that is out of reach may take longer to say so. */
+const KEY_SET_PATIENCE = "1 second"
 
 /** The records as they were read, and when, by a clock that only goes on. */
 interface View extends SigningKeyList {
@@ -61,7 +64,7 @@ const unavailable = Effect.mapError(
 const makeSigner = Effect.gen(function* () {
   const context = yield* Effect.context<SigningKeyRecords | SecretSealer>()
   const records = yield* SigningKeyRecords
-  const oneAtATime = Semaphore.makeUnsafe(1)
+  const scope = yield* Effect.scope
   const opened = new Map<string, SigningKey>()
   let view = yield* firstView
 
@@ -69,13 +72,31 @@ const makeSigner = Effect.gen(function* () {
     Clock.monotonicTimeNanos,
     (now) => now - view.readAt < VIEW_LIFETIME_SECONDS * NANOS_PER_SECOND
   )
-  const refresh = Effect.gen(function* () {
-    if (yield* isFresh) return view
+  const readAgain = Effect.gen(function* () {
     view = yield* readView
     // What cannot sign any more is of use to a thief alone. Another process may be faster, or this one try again.
     if (hasRetired(view)) yield* Effect.ignore(records.forgetRetired)
     return view
-  }).pipe(oneAtATime.withPermits(1), Effect.provideContext(context))
+  }).pipe(Effect.provideContext(context))
+  // One reading serves all who wait, and goes on when the first of them has gone.
+  let reading: Fiber.Fiber<View, StoreUnavailable | SigningKeyInvalid> | undefined
+  const refresh = Effect.suspend(() =>
+    reading === undefined
+      ? readAgain.pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              reading = undefined
+            })
+          ),
+          Effect.forkIn(scope),
+          Effect.tap((fiber) =>
+            Effect.sync(() => {
+              if (fiber.pollUnsafe() === undefined) reading = fiber
+            })
+          )
+        )
+      : Effect.succeed(reading)
+  ).pipe(Effect.flatMap(Fiber.join))
   const current = Effect.suspend(() =>
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
   )
@@ -106,7 +127,10 @@ const makeSigner = Effect.gen(function* () {
     })),
     // A key that was published stays so: while the store is out of reach, what is known of the set is still true.
     keySet: Effect.map(
-      Effect.catch(current, () => Effect.sync(() => view)),
+      current.pipe(
+        Effect.timeout(KEY_SET_PATIENCE),
+        Effect.catch(() => Effect.sync(() => view))
+      ),
       ({ keys }) => ({ keys: keys.map(({ publicJwk }) => publicJwk) })
     )
   })

@@ -4,7 +4,7 @@ import { claimOf, createdChange, newSession } from "@svc/testkit/StoreFixtures"
 import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { type GroupOutcome, LANE_PATIENCE, makeLanes } from "./AppendLanes.ts"
+import { type GroupOutcome, LANE_PATIENCE, MAX_GROUP_LENGTH, makeLanes } from "./AppendLanes.ts"
 
 const appended: Exit.Exit<Appended> = Exit.succeed({ revision: 1 })
 
@@ -157,6 +157,28 @@ describe("lanes of appends", () => {
     })
   )
 
+  it.effect(
+    "count the length of what is taken alone, so that nobody is held up by what waits for another",
+    () =>
+      Effect.gen(function* () {
+        const recorder = makeRecorder()
+        const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+        const place = newPlace()
+        const long = () => {
+          const change = newChange(place)
+          return {
+            ...change,
+            events: change.events.map((event) => ({ ...event, text: "x".repeat(MAX_GROUP_LENGTH / 4) }))
+          }
+        }
+        const [first, hot, other] = [newChange(), [long(), long(), long()], newChange()] as const
+        const fibers = yield* appendEach(append, [first, ...hot, other])
+        yield* Deferred.succeed(recorder.gate, undefined)
+        yield* exits(fibers)
+        assert.deepStrictEqual(recorder.statements, [[first], [hot[0]!, other], [hot[1]!], [hot[2]!]])
+      })
+  )
+
   it.effect("do not wait long for a statement that waits itself", () =>
     Effect.gen(function* () {
       const [stuck, stuckGroup, last] = [newChange(), [newChange(), newChange()], newChange()] as const
@@ -204,6 +226,8 @@ describe("lanes of appends", () => {
       const fibers = yield* appendEach(append, [newChange(), newChange(), newChange()])
       yield* Scope.close(scope, Exit.void)
       assert.deepStrictEqual(new Set(yield* exits(fibers)), new Set(["StoreUnavailable"]))
+      const late = yield* Effect.flip(append(newChange()))
+      assert.strictEqual(late._tag, "StoreUnavailable")
     })
   )
 })

@@ -58,13 +58,15 @@ const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
   let length = 0
   for (const entry of lane.waiting) {
     const own = namesOf(entry.change)
-    length += lengthOf(entry.change)
-    const fits = taken.length < most && (taken.length === 0 || length <= MAX_GROUP_LENGTH)
+    const longer = length + lengthOf(entry.change)
+    const fits = taken.length < most && (taken.length === 0 || longer <= MAX_GROUP_LENGTH)
     // What is named by one that waits keeps its place in line too.
     const isFree = own.every((name) => !names.has(name))
     for (const name of own) names.add(name)
-    if (fits && isFree) taken.push(entry)
-    else left.push(entry)
+    if (fits && isFree) {
+      taken.push(entry)
+      length = longer
+    } else left.push(entry)
   }
   lane.waiting = left
   return taken
@@ -130,8 +132,10 @@ export const makeLanes = (
       }
     })
 
+    let isClosed = false
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
+        isClosed = true
         const closed = Exit.fail(new StoreUnavailable({ cause: "the store is closing" }))
         for (const entry of pending) settle(entry, closed)
       })
@@ -139,6 +143,7 @@ export const makeLanes = (
 
     return (change) =>
       Effect.suspend(() => {
+        if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
         if (!mayShare(change)) return appends.alone(change)
         const lane = lanes[laneNumber(change, options.lanes)]!
         const entry: Waiting = { change, answer: Deferred.makeUnsafe() }

@@ -1,22 +1,31 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import { Effect, Schedule } from "effect"
+import { Data, Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { inSchema, MIGRATIONS, type Migration, migrationStatement, preparation } from "./Migrations.ts"
 
 /** Two processes that prepare at the same time may collide, once each. */
 const PREPARATIONS = 5
 
+/** A step failed, and left nothing behind. It may be tried again. */
+export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
+  readonly migration: string
+  readonly cause: SqlError
+}> {}
+
 /** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps it knows. */
 export const migrate = (
   client: PgClient,
   schema: string
-): Effect.Effect<ReadonlyArray<Migration>, SqlError> =>
+): Effect.Effect<ReadonlyArray<Migration>, MigrationFailed | SqlError> =>
   Effect.gen(function* () {
     for (const statement of preparation(schema)) {
       yield* client.unsafe(statement).unprepared.pipe(Effect.retry(Schedule.recurs(PREPARATIONS)))
     }
     for (const migration of MIGRATIONS) {
-      yield* client.unsafe(migrationStatement(migration, schema)).unprepared
+      yield* Effect.mapError(
+        client.unsafe(migrationStatement(migration, schema)).unprepared,
+        (cause) => new MigrationFailed({ migration: migration.name, cause })
+      )
     }
     return MIGRATIONS
   })

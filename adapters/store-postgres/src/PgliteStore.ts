@@ -5,7 +5,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions } from "./AppendLanes.ts"
 import { type FolderHeld, holdFolder } from "./FolderLock.ts"
-import { migrate } from "./Migrate.ts"
+import { type MigrationFailed, migrate } from "./Migrate.ts"
 import { streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
@@ -41,7 +41,7 @@ const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable,
 /** There is one session: whatever comes while it is busy goes next, together. */
 const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
 
-type ConnectFault = FolderHeld | PgliteUnusable | SqlError
+type ConnectFault = FolderHeld | PgliteUnusable | MigrationFailed | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
 export const connect = (

@@ -8,7 +8,7 @@ import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted,
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
-import { migrate, pendingMigrations } from "./Migrate.ts"
+import { type MigrationFailed, migrate, pendingMigrations } from "./Migrate.ts"
 import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
@@ -29,8 +29,11 @@ export const MAX_MESSAGE_BYTES = 67_108_864
 /** Longest that the server works on one statement, in milliseconds; a little less than the client waits. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 9000
 
-/** Longest that a start waits for the server, migrations included. */
+/** Longest that a start waits for the server to say whether its schema is up to date. */
 const START_TIMEOUT = "60 seconds"
+
+/** Longest that a migration waits for a lock, in milliseconds. */
+const MIGRATION_LOCK_TIMEOUT_MILLISECONDS = 30_000
 
 /**
  * Longest that a connection for reads is used. Nobody tells a client that its server is gone from the network, and
@@ -59,21 +62,29 @@ export interface PostgresOptions {
   readonly readConnectionLifetime?: Duration.Input
 }
 
-/** Connections to a server, opened when they are needed. */
-export const connect = (
-  options: PostgresOptions
-): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> => {
-  const config = {
+/** What every connection says of itself; what the database or the role has set otherwise does not count. */
+const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<string, string>>) =>
+  ({
     url: options.url,
     applicationName: "svc",
     maxMessageSize: MAX_MESSAGE_BYTES,
     connectTimeout: "5 seconds",
     startupParameters: {
-      statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS),
       default_transaction_isolation: "read committed",
-      ...PLANNING
+      // Nothing is acknowledged that a crash of the server could lose.
+      synchronous_commit: "on",
+      ...PLANNING,
+      ...startupParameters
     }
-  } as const
+  }) as const
+
+/** Connections to a server, opened when they are needed. */
+export const connect = (
+  options: PostgresOptions
+): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> => {
+  const config = configOf(options, {
+    statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS)
+  })
   return Effect.all({
     schema: Effect.succeed(options.schema ?? DEFAULT_SCHEMA),
     reads: PgClient.make({
@@ -135,24 +146,42 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
   readonly pending: ReadonlyArray<string>
 }> {}
 
-const bringUpToDate = (
-  { schema, writes }: PostgresClients,
-  migrations: "run" | "require"
-): Effect.Effect<void, MigrationsPending | SqlError | Cause.TimeoutError> =>
+/**
+ * Takes the steps on a connection of its own: one may work for as long as it takes, but waits for a lock only so long,
+ * since everybody else waits behind it.
+ */
+const takeSteps = (
+  options: PostgresOptions
+): Effect.Effect<ReadonlyArray<string>, MigrationFailed | SqlError, Reactivity.Reactivity> =>
   Effect.gen(function* () {
-    if (migrations === "run") return yield* Effect.asVoid(migrate(writes, schema))
-    const pending = yield* pendingMigrations(writes, schema)
-    if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
-  }).pipe(Effect.timeout(START_TIMEOUT))
+    const schema = options.schema ?? DEFAULT_SCHEMA
+    const client = yield* PgClient.make({
+      ...configOf(options, {
+        statement_timeout: "0",
+        lock_timeout: String(MIGRATION_LOCK_TIMEOUT_MILLISECONDS)
+      }),
+      maxConnections: 1
+    })
+    const lacking = yield* pendingMigrations(client, schema)
+    yield* migrate(client, schema)
+    return lacking.map(({ name }) => name)
+  }).pipe(Effect.scoped)
+
+const refusePending = ({
+  schema,
+  writes
+}: PostgresClients): Effect.Effect<void, MigrationsPending | SqlError | Cause.TimeoutError> =>
+  Effect.flatMap(pendingMigrations(writes, schema), (pending) =>
+    pending.length === 0
+      ? Effect.void
+      : Effect.fail(new MigrationsPending({ pending: pending.map(({ name }) => name) }))
+  ).pipe(Effect.timeout(START_TIMEOUT))
 
 /** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
-export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyArray<string>, SqlError> =>
-  Effect.gen(function* () {
-    const { schema, writes } = yield* connect(options)
-    const lacking = yield* pendingMigrations(writes, schema)
-    yield* migrate(writes, schema)
-    return lacking.map(({ name }) => name)
-  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+export const migrateServer = (
+  options: PostgresOptions
+): Effect.Effect<ReadonlyArray<string>, MigrationFailed | SqlError> =>
+  Effect.provide(takeSteps(options), Reactivity.layer)
 
 /**
  * The storage ports on a Postgres server of version 15 to 18, which many processes may share. Its schema is brought up
@@ -160,11 +189,12 @@ export const migrateServer = (options: PostgresOptions): Effect.Effect<ReadonlyA
  */
 export const layer = (
   options: PostgresOptions & { readonly migrations: "run" | "require" }
-): Layer.Layer<StoragePorts, MigrationsPending | SqlError | Cause.TimeoutError> =>
+): Layer.Layer<StoragePorts, MigrationsPending | MigrationFailed | SqlError | Cause.TimeoutError> =>
   Layer.effectContext(
     Effect.gen(function* () {
+      if (options.migrations === "run") yield* takeSteps(options)
       const clients = yield* connect(options)
-      yield* bringUpToDate(clients, options.migrations)
+      if (options.migrations === "require") yield* refusePending(clients)
       return yield* portsOf(clients, options.groupedAppends)
     })
   ).pipe(Layer.provide(Reactivity.layer))

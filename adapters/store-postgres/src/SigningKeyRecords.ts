@@ -66,7 +66,8 @@ values ($1::text, $2::text, 'SIGNING', ${CLOCK}, 0, $3::text, $4::text) on confl
 const ROTATE = `select * from {schema}.rotate_signing_key(
   $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::boolean)`
 
-const FORGET_RETIRED = `update {schema}.signing_key k set sealed = null
+/** What is retired is no key to sign with for the release before either, which looks at the state alone. */
+const FORGET_RETIRED = `update {schema}.signing_key k set sealed = null, state = null
 where k.organization = $1::text and k.sealed is not null and k.signs_from < (
   select max(later.signs_from) from {schema}.signing_key later
   where later.organization = $1::text and later.signs_from <= ${CLOCK})`

@@ -4,7 +4,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { inSchema } from "../src/Migrations.ts"
+import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
@@ -12,9 +12,12 @@ const server = await startTestPostgres()
 const url = Redacted.make(server?.url ?? "")
 
 const query = (statement: string) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url }), (client) => client.unsafe(statement).unprepared)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
+  Effect.scoped(
+    Effect.flatMap(
+      PgClient.make({ url, startupParameters: { default_transaction_read_only: "off" } }),
+      (client) => client.unsafe(statement).unprepared
+    )
+  ).pipe(Effect.provide(Reactivity.layer))
 
 const healthIn = (schema: string) =>
   Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run" })), (ports) =>
@@ -40,6 +43,41 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
       assert.deepStrictEqual(yield* health.faults, [])
       yield* query(inSchema("delete from {schema}.migration where id in (2, 7)", schema))
       assert.deepStrictEqual(yield* health.faults, ["Migrations are pending: load_stream, leases."])
+    })
+  )
+
+  it.live.skipIf(server?.own === undefined)("does not depend on what the role has set of commits", () =>
+    Effect.gen(function* () {
+      yield* query("alter role current_user set synchronous_commit = off")
+      const health = yield* healthIn(newSchema())
+      assert.deepStrictEqual(yield* health.faults, [])
+      yield* query("alter role current_user reset synchronous_commit")
+    })
+  )
+
+  it.live.skipIf(server?.own === undefined)("tells a database that is read-only", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      yield* healthIn(schema)
+      yield* query("alter role current_user set default_transaction_read_only = on")
+      const ports = yield* Layer.build(
+        Layer.fresh(PostgresStore.layer({ url, schema, migrations: "require" }))
+      )
+      assert.deepStrictEqual(yield* Context.get(ports, StoreHealth).faults, [
+        "The database does not take writes: it is read-only."
+      ])
+      yield* query("alter role current_user reset default_transaction_read_only")
+    })
+  )
+
+  it.live("takes migrations that take longer than other statements may", () =>
+    Effect.gen(function* () {
+      const steps = yield* PostgresStore.migrateServer({
+        url,
+        schema: newSchema(),
+        statementTimeoutMilliseconds: 1
+      })
+      assert.strictEqual(steps.length, MIGRATIONS.length)
     })
   )
 

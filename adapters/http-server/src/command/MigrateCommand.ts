@@ -2,13 +2,15 @@ import { printedMigrations } from "@svc/store-postgres/Migrations"
 import { DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_OF, serverStoreConfig } from "../Config.ts"
-import { storeFault } from "../StartFault.ts"
+import { migrationFault, storeFault } from "../StartFault.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const migrate = Effect.gen(function* () {
   const { postgres: url } = yield* serverStoreConfig
-  const names = yield* Effect.mapError(migrateServer({ url }), storeFault)
+  const names = yield* Effect.mapError(migrateServer({ url }), (error) =>
+    error._tag === "MigrationFailed" ? migrationFault(error.migration) : storeFault()
+  )
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
 

@@ -30,6 +30,9 @@ const CREATE_OPTIONS = {
   "identity-algorithm": "many"
 } as const
 
+/** Longest name of an organization, in code points: end users read it. */
+const MAX_NAME_CHARACTERS = 255
+
 type CreateOptions = Options<typeof CREATE_OPTIONS>
 
 const isPublicKey = (key: unknown): key is object =>
@@ -51,10 +54,12 @@ const keysOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<IdentitySettings["keys"], StartFault> {
   const { "identity-jwks": path, "identity-jwks-uri": jwksUri } = options
   if (path !== undefined && jwksUri === undefined) return { jwks: yield* readKeySet(path) }
-  if (path === undefined && jwksUri !== undefined && URL.parse(jwksUri)?.protocol === "https:") {
-    return { jwksUri }
-  }
-  return yield* badUsage("one of --identity-jwks and an https --identity-jwks-uri says where the keys are")
+  const url = jwksUri === undefined ? null : URL.parse(jwksUri)
+  const isPlain = url?.protocol === "https:" && url.username === "" && url.password === ""
+  if (path === undefined && jwksUri !== undefined && isPlain) return { jwksUri }
+  return yield* badUsage(
+    "one of --identity-jwks and an https --identity-jwks-uri, without a user name, says where the keys are"
+  )
 })
 
 const identityOf = Effect.fnUntraced(function* (
@@ -97,9 +102,14 @@ const settingsOf = Effect.fnUntraced(function* (
     "--return-origin must be an https origin such as https://shop.example"
   )
   const identity = yield* identityOf(options)
+  const name = yield* needed(options.name, "name")
+  yield* refuseUnless(
+    [...name].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(name),
+    `--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`
+  )
   return {
     environment,
-    name: yield* needed(options.name, "name"),
+    name,
     ...(billingAccountReference === undefined ? {} : { billingAccountReference }),
     ...(identity === undefined ? {} : { identity }),
     returnOrigins,
