@@ -31,6 +31,7 @@ declare
   v_subject_revision bigint;
   v_clock bigint;
   v_lost integer;
+  v_is_own boolean;
 begin
   if p_expected is null then
     o_revision := 1;
@@ -119,12 +120,13 @@ begin
         nullif(p_expiries[v_at], '')::bigint, nullif(p_reservations[v_at], ''), p_records[v_at])
       on conflict (organization, authorization_id) do nothing;
     continue when found;
+    -- By the key alone: a plan made on few rows may prefer another index that names the mandate, and read all of it.
     update {schema}.authorization_row a set state = p_states[v_at],
         expires_at = nullif(p_expiries[v_at], '')::bigint, reservation = nullif(p_reservations[v_at], ''),
         record = p_records[v_at]
-      where a.organization = p_organization and a.authorization_id = p_ids[v_at] and a.mandate = p_mandate
-        and a.ordinal = p_ordinals[v_at];
-    if not found then raise sqlstate 'SV000'; end if;
+      where a.organization = p_organization and a.authorization_id = p_ids[v_at]
+      returning a.mandate = p_mandate and a.ordinal = p_ordinals[v_at] into v_is_own;
+    if v_is_own is not true then raise sqlstate 'SV000'; end if;
   end loop;
   o_detail := 'a session or its token is of another mandate';
   for v_at in 1 .. cardinality(p_sessions) loop
