@@ -196,7 +196,8 @@ const holdOnce = Effect.fnUntraced(function* (one: Case, isShown: boolean, lead:
   const fiber = yield* Effect.forkChild(
     Effect.result(one.request(caller, scene)).pipe(Effect.provide(process.context))
   )
-  yield* process.stopped.await
+  // On a busy machine the deadline may have been recorded already, and there is nothing left to write.
+  yield* Effect.raceFirst(process.stopped.await, Fiber.await(fiber))
   const isLate = (yield* clockOf(organization)) >= scene.deadline
   yield* until(organization, scene.deadline)
   if (isShown) yield* caller.read(scene.mandate)
