@@ -1,19 +1,14 @@
 /** `npm run bench:store`: pairs of authorize and commit per second, through the program and in a bare loop. */
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
-import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
-import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
-import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
-import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
-import { harnessDeployment, type ProgramPorts } from "@svc/testkit/ProgramHarness"
-import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import type { ProgramPorts } from "@svc/testkit/ProgramHarness"
 import { Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { quoteSchema } from "../src/Migrations.ts"
 import * as PgliteStore from "../src/PgliteStore.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
+import { portsBesideStore } from "../test/ProgramsOnPostgres.ts"
 import { startTestPostgres } from "../test/TestPostgres.ts"
 import { bareLoop, bareStreams, findPgbench, type RowSizes } from "./BareLoop.ts"
 import { fillSchema } from "./FilledSchema.ts"
@@ -37,16 +32,6 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-const others = Layer.mergeAll(
-  TimeZonesIntl.layer,
-  harnessDeployment,
-  RandomnessNodeCrypto.layer,
-  SignerNodeCrypto.layerEphemeral,
-  Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
-  IdentityVerifierJose.layer,
-  PasskeyVerifierWebAuthn.layer
-)
-
 type Storage = Layer.Layer<PostgresStore.StoragePorts | Layer.Success<typeof MemoryStore.layer>, unknown>
 
 const programRate = (store: Storage, clients: number): Promise<number> =>
@@ -54,7 +39,7 @@ const programRate = (store: Storage, clients: number): Promise<number> =>
     yield* programLoop({ clients, seconds: WARM_UP_SECONDS })
     return yield* programLoop({ clients, seconds: SECONDS })
   }).pipe(
-    Effect.provide(Layer.mergeAll(store as Layer.Layer<ProgramPorts, unknown>, others)),
+    Effect.provide(Layer.mergeAll(store as Layer.Layer<ProgramPorts, unknown>, portsBesideStore)),
     Effect.runPromise
   )
 
@@ -67,7 +52,7 @@ const twice = (store: Storage, clients: number, fill: Effect.Effect<void, unknow
     yield* programLoop({ clients, seconds: WARM_UP_SECONDS })
     return { empty, filled: yield* programLoop({ clients, seconds: SECONDS }) }
   }).pipe(
-    Effect.provide(Layer.mergeAll(store as Layer.Layer<ProgramPorts, unknown>, others)),
+    Effect.provide(Layer.mergeAll(store as Layer.Layer<ProgramPorts, unknown>, portsBesideStore)),
     Effect.runPromise
   )
 

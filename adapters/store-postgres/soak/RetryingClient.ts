@@ -25,6 +25,20 @@ export interface Answer {
   readonly body: any
 }
 
+/** The path of a route with its parameters put in. */
+export const pathOf = (route: string, path: AnsweredWrite["path"]): string =>
+  Object.entries(path).reduce((text, [name, value]) => text.replace(`{${name}}`, value), route)
+
+/** What a write came to. */
+export const answeredWrite = (
+  sent: Pick<AnsweredWrite, "operation" | "path" | "key" | "body">,
+  { body, status }: Pick<Answer, "status" | "body">
+): AnsweredWrite => ({
+  ...sent,
+  status,
+  ...(status === 200 || status === 201 ? { resource: body.id } : { code: body.code })
+})
+
 /** Longest that a request waits for its answer, and longest that a client tries. */
 const REQUEST_TIMEOUT_MILLISECONDS = 30_000
 const PATIENCE_MILLISECONDS = 180_000
@@ -94,24 +108,12 @@ export const retryingClient = (
   return {
     read: (path) => insist(path, { method: "GET", headers: { authorization } }),
     write: async (method, route, path, body, key) => {
-      const url = Object.entries(path).reduce(
-        (text, [name, value]) => text.replace(`{${name}}`, value),
-        route
-      )
-      const answer = await insist(url, {
+      const answer = await insist(pathOf(route, path), {
         method,
         headers: { authorization, "content-type": "application/json", "idempotency-key": key },
         body: JSON.stringify(body)
       })
-      const isSuccess = answer.status === 200 || answer.status === 201
-      log.writes.push({
-        operation: `${method} ${route}`,
-        path,
-        key,
-        body,
-        status: answer.status,
-        ...(isSuccess ? { resource: answer.body.id } : { code: answer.body.code })
-      })
+      log.writes.push(answeredWrite({ operation: `${method} ${route}`, path, key, body }, answer))
       return answer
     }
   }

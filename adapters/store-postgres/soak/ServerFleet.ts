@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { createServer } from "node:net"
+import { freePort } from "../test/TestPostgres.ts"
 import type { DeploymentFolder } from "./DeploymentFolder.ts"
 import { PROGRAMS, ROOT } from "./ServerProgram.ts"
 
@@ -12,15 +12,6 @@ const KEPT_OUTPUT_CHARACTERS = 4000
 
 export const pause = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, milliseconds))
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 /** One server that is started again, at the same address, whenever its process is killed. */
 export interface FleetServer {

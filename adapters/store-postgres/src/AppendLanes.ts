@@ -28,6 +28,10 @@ export const LANE_PATIENCE: Duration.Input = "100 millis"
 
 interface Waiting {
   readonly change: StreamChange
+  /** The stream and the claims, which no two changes of a statement may share. */
+  readonly names: ReadonlyArray<string>
+  /** About what it adds to the text of a statement. */
+  readonly length: number
   readonly answer: Deferred.Deferred<Appended, AppendRefusal>
 }
 
@@ -57,12 +61,11 @@ const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
   const names = new Set<string>()
   let length = 0
   for (const entry of lane.waiting) {
-    const own = namesOf(entry.change)
-    const longer = length + lengthOf(entry.change)
+    const longer = length + entry.length
     const fits = taken.length < most && (taken.length === 0 || longer <= MAX_GROUP_LENGTH)
     // What is named by one that waits keeps its place in line too.
-    const isFree = own.every((name) => !names.has(name))
-    for (const name of own) names.add(name)
+    const isFree = entry.names.every((name) => !names.has(name))
+    for (const name of entry.names) names.add(name)
     if (fits && isFree) {
       taken.push(entry)
       length = longer
@@ -146,7 +149,12 @@ export const makeLanes = (
         if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
         if (!mayShare(change)) return appends.alone(change)
         const lane = lanes[laneNumber(change, options.lanes)]!
-        const entry: Waiting = { change, answer: Deferred.makeUnsafe() }
+        const entry: Waiting = {
+          change,
+          names: namesOf(change),
+          length: lengthOf(change),
+          answer: Deferred.makeUnsafe()
+        }
         lane.waiting.push(entry)
         pending.add(entry)
         const wait = Effect.onInterrupt(Deferred.await(entry.answer), () =>

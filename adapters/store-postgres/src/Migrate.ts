@@ -12,22 +12,24 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly cause: SqlError
 }> {}
 
-/** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps it knows. */
+/** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps that were lacking. */
 export const migrate = (
   client: PgClient,
   schema: string
 ): Effect.Effect<ReadonlyArray<Migration>, MigrationFailed | SqlError> =>
   Effect.gen(function* () {
+    const lacking = yield* pendingMigrations(client, schema)
+    if (lacking.length === 0) return lacking
     for (const statement of preparation(schema)) {
       yield* client.unsafe(statement).unprepared.pipe(Effect.retry(Schedule.recurs(PREPARATIONS)))
     }
-    for (const migration of MIGRATIONS) {
+    for (const migration of lacking) {
       yield* Effect.mapError(
         client.unsafe(migrationStatement(migration, schema)).unprepared,
         (cause) => new MigrationFailed({ migration: migration.name, cause })
       )
     }
-    return MIGRATIONS
+    return lacking
   })
 
 /** The steps that the schema still lacks, in order. */

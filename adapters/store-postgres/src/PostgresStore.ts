@@ -162,9 +162,7 @@ const takeSteps = (
       }),
       maxConnections: 1
     })
-    const lacking = yield* pendingMigrations(client, schema)
-    yield* migrate(client, schema)
-    return lacking.map(({ name }) => name)
+    return (yield* migrate(client, schema)).map(({ name }) => name)
   }).pipe(Effect.scoped)
 
 const refusePending = ({

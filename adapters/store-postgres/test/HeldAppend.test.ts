@@ -1,28 +1,19 @@
 import { randomBytes } from "node:crypto"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
-import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
 import type { JsonObject } from "@svc/protocol/Json"
 import { formatInstant, formatNanos, type Instant } from "@svc/protocol/Timestamp"
-import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
-import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import {
   type Caller,
   commitReport,
-  harnessDeployment,
-  harnessOrganization,
-  makeCaller,
   type ProgramPorts,
   proposalBody,
   recurringBody,
   storedJournal
 } from "@svc/testkit/ProgramHarness"
-import { DAY, newIdentifier } from "@svc/testkit/StoreFixtures"
-import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
-import { Context, Effect, Fiber, Latch, Layer, Redacted, Result } from "effect"
-import * as PostgresStore from "../src/PostgresStore.ts"
+import { DAY } from "@svc/testkit/StoreFixtures"
+import { Context, Effect, Fiber, Latch, Result } from "effect"
+import { newCaller, processOn } from "./ProgramsOnPostgres.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()
@@ -38,18 +29,7 @@ const atOnce = { concurrency: "unbounded" } as const
 
 const schema = `held_${randomBytes(6).toString("hex")}`
 
-const ports = Layer.build(
-  Layer.mergeAll(
-    PostgresStore.layer({ url: Redacted.make(server?.url ?? ""), schema, migrations: "run" }),
-    TimeZonesIntl.layer,
-    harnessDeployment,
-    RandomnessNodeCrypto.layer,
-    SignerNodeCrypto.layerEphemeral,
-    Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
-    IdentityVerifierJose.layer,
-    PasskeyVerifierWebAuthn.layer
-  )
-)
+const ports = processOn({ url: server?.url ?? "", schema })
 
 /** A process that comes to a stop between its decision and the write, until it is let go. */
 const stoppedAtAppend = (context: Context.Context<ProgramPorts>) => {
@@ -75,8 +55,6 @@ const clockOf = (organization: string) =>
 const until = Effect.fnUntraced(function* (organization: string, at: Instant) {
   while ((yield* clockOf(organization)) < at) yield* Effect.sleep(POLL)
 })
-
-const newCaller = (): Caller => makeCaller(harnessOrganization({ id: newIdentifier("org_") }))
 
 interface Scene {
   readonly mandate: string

@@ -1,6 +1,6 @@
 import { createHash, randomInt } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import type { Json } from "../soak/RetryingClient.ts"
+import { type AnsweredWrite, answeredWrite, type Json, pathOf } from "../soak/RetryingClient.ts"
 import { type SeededRandom, seededRandom } from "../soak/SeededRandom.ts"
 import { type FleetServer, pause } from "../soak/ServerFleet.ts"
 import { MAX_SEED } from "../soak/SoakSettings.ts"
@@ -24,8 +24,6 @@ const POLL_MILLISECONDS = 20
 const TIMEOUT = 300_000
 
 const DAY_MILLISECONDS = 86_400_000
-
-type Write = Parameters<typeof auditTables>[0]["writes"][number]
 
 const openingOf = (reference: string): Buffer => createHash("sha256").update(reference).digest()
 
@@ -53,7 +51,7 @@ interface Shown {
 /** The client of one run: whatever it writes is kept for the audit, under the answer that it came to in the end. */
 const makeActors = (deployment: TestDeployment, random: SeededRandom) => {
   const [paused, other] = deployment.servers as [FleetServer, FleetServer]
-  const writes: Array<Write> = []
+  const writes: Array<AnsweredWrite> = []
   const approved: Array<string> = []
   let serial = 0
   const unique = (kind: string): string => `${kind} ${++serial}`
@@ -67,19 +65,10 @@ const makeActors = (deployment: TestDeployment, random: SeededRandom) => {
     to: FleetServer
   ): Promise<ServerAnswer> => {
     const key = `key-${++serial}`
-    const url = Object.entries(path).reduce((text, [name, value]) => text.replace(`{${name}}`, value), route)
-    const request = { method, path: url, body, key }
+    const request = { method, path: pathOf(route, path), body, key }
     const first = await deployment.send(to, request)
     const answer = first.status === 503 ? await deployment.insist(other, request) : first
-    const isSuccess = answer.status === 200 || answer.status === 201
-    writes.push({
-      operation: `${method} ${route}`,
-      path,
-      key,
-      body,
-      status: answer.status,
-      ...(isSuccess ? { resource: answer.body.id } : { code: answer.body.code })
-    })
+    writes.push(answeredWrite({ operation: `${method} ${route}`, path, key, body }, answer))
     return answer
   }
 

@@ -21,19 +21,24 @@ type Options = Partial<Omit<PostgresStore.PostgresOptions, "url">> & {
   readonly schema: string
 }
 
+/** The ports of programs beside those of the store. */
+export const portsBesideStore = Layer.mergeAll(
+  TimeZonesIntl.layer,
+  harnessDeployment,
+  RandomnessNodeCrypto.layer,
+  SignerNodeCrypto.layerEphemeral,
+  Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
+  IdentityVerifierJose.layer,
+  PasskeyVerifierWebAuthn.layer
+)
+
 /** The ports of one process: connections of its own to the shared database. */
 export const processOn = ({ url, ...options }: Options) =>
   Layer.build(
     Layer.fresh(
       Layer.mergeAll(
         PostgresStore.layer({ ...options, url: Redacted.make(url), migrations: "run" }),
-        TimeZonesIntl.layer,
-        harnessDeployment,
-        RandomnessNodeCrypto.layer,
-        SignerNodeCrypto.layerEphemeral,
-        Layer.orDie(SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) })),
-        IdentityVerifierJose.layer,
-        PasskeyVerifierWebAuthn.layer
+        portsBesideStore
       )
     )
   )

@@ -81,7 +81,8 @@ const usableFolder = (folder: string): string | undefined => {
   return runs(copy) ? copy : undefined
 }
 
-const freePort = (): Promise<number> =>
+/** A port of this machine that nobody listens on. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer().once("error", reject)
     server.listen(0, "127.0.0.1", () => {

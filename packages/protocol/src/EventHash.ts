@@ -1,18 +1,25 @@
 import { encodeBase64Url } from "./Base64Url.ts"
-import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
+import { canonicalJson } from "./CanonicalJson.ts"
 import { domainHash } from "./DomainHash.ts"
 import type { JsonObject, JsonValue } from "./Json.ts"
 import { illFormedStrings } from "./StrictJson.ts"
 
 const encoder = new TextEncoder()
 
+const hashOf = (canonicalText: string): string =>
+  encodeBase64Url(domainHash("svc:journal:event:v1", encoder.encode(canonicalText)))
+
+const refuseHashed = (event: JsonObject): void => {
+  if (Object.hasOwn(event, "hash")) throw new TypeError("the event is hashed already")
+}
+
 /**
  * The hash of a journal event that has no `hash` member yet:
  * base64url(SHA-256("svc:journal:event:v1" || LF || JCS(event without hash))), part 7.
  */
 export const eventHash = (eventWithoutHash: JsonObject): string => {
-  if (Object.hasOwn(eventWithoutHash, "hash")) throw new TypeError("the event is hashed already")
-  return encodeBase64Url(domainHash("svc:journal:event:v1", canonicalBytes(eventWithoutHash)))
+  refuseHashed(eventWithoutHash)
+  return hashOf(canonicalJson(eventWithoutHash))
 }
 
 /** Canonical members of an object without its braces. */
@@ -23,14 +30,14 @@ const membersOf = (entries: ReadonlyArray<readonly [string, JsonValue]>): string
 export const sealEventText = (
   eventWithoutHash: JsonObject
 ): { readonly hash: string; readonly text: string } => {
-  if (Object.hasOwn(eventWithoutHash, "hash")) throw new TypeError("the event is hashed already")
+  refuseHashed(eventWithoutHash)
   // Members are written once: the hash takes its place among them.
   const entries = Object.entries(eventWithoutHash)
   const before = membersOf(entries.filter(([name]) => name < "hash"))
   const after = membersOf(entries.filter(([name]) => name > "hash"))
   const textWith = (...members: ReadonlyArray<string>) =>
     `{${[before, ...members, after].filter((text) => text !== "").join(",")}}`
-  const hash = encodeBase64Url(domainHash("svc:journal:event:v1", encoder.encode(textWith())))
+  const hash = hashOf(textWith())
   return { hash, text: textWith(`"hash":"${hash}"`) }
 }
 
