@@ -1,5 +1,6 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 import type { WireRecorder } from "./WireRecorder.ts"
 
 /** One step of a plan, as EXPLAIN writes it in JSON. */
@@ -49,11 +50,22 @@ export const NOTE_PLANS_AND_COSTS = settings({
   "auto_explain.log_timing": "off"
 })
 
-/** Whether the server can note plans for this user. */
-export const canNotePlans = (sql: PgClient): Effect.Effect<boolean> =>
+/** The library is not there, or not for this user. */
+const CANNOT = new Set(["58P01", "42501"])
+
+const sqlStateOf = ({ reason }: SqlError): string =>
+  String((reason.cause as { code?: unknown } | undefined)?.code)
+
+/** Whether the server can note plans for this user. One that does not answer has not said that it cannot. */
+export const canNotePlans = (sql: PgClient): Effect.Effect<boolean, SqlError> =>
   sql.unsafe("load 'auto_explain'").unprepared.pipe(
     Effect.as(true),
-    Effect.catch(() => Effect.succeed(false))
+    Effect.catchIf(
+      (error) => CANNOT.has(sqlStateOf(error)),
+      () => Effect.succeed(false)
+    ),
+    // It may still be starting.
+    Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 })
   )
 
 const NOTE = /^duration: [\d.]+ ms {2}plan:\n/u
