@@ -7,6 +7,7 @@ export default defineConfig({
       "packages/*/test/**/*.test.ts",
       "adapters/*/src/**/*.test.ts",
       "adapters/*/test/**/*.test.ts",
+      "adapters/*/browser/**/*.test.ts",
       "examples/*/src/**/*.test.ts",
       "checks/**/*.test.ts"
     ],

@@ -77,11 +77,11 @@ const approveInBrowser = Effect.fnUntraced(function* (approvalUrl: string) {
   const token = Redacted.make(approvalUrl.slice(approvalUrl.lastIndexOf("/") + 1))
   yield* admitBearer({ token, cookieOf: () => undefined, ceremony: true })
   const passkey = makeSoftwarePasskey({ origin: APPROVAL_ORIGIN })
-  const first = yield* beginCeremony({ token, cookie: undefined, locale: "en" })
+  const first = yield* beginCeremony({ token, cookie: undefined, language: "en" })
   const browser = { token, cookie: first.bind?.cookie }
   const registration = passkey.register(first.options as never) as unknown as JsonValue
   yield* registerPasskey({ ...browser, body: registration })
-  const second = yield* beginCeremony({ ...browser, locale: "en" })
+  const second = yield* beginCeremony({ ...browser, language: "en" })
   const assertion = passkey.authenticate(second.options as never) as unknown as JsonValue
   return yield* approveMandate({ ...browser, body: assertion })
 })

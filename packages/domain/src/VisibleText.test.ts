@@ -14,7 +14,13 @@ describe("visibleText", () => {
     ["line and paragraph separators", "a\u2028b\u2029", "aU+2028bU+2029"],
     ["tags beyond the basic plane", "a\u{e0041}", "aU+E0041"],
     ["private use", "\ue000", "U+E000"],
-    ["emoji with a variation selector", "❤️", "❤️"],
+    ["emoji with a variation selector", "❤\ufe0f 1\ufe0f\u20e3", "❤\ufe0f 1\ufe0f\u20e3"],
+    [
+      "variation selectors that select nothing",
+      "a\ufe00 1\ufe0f ❤\ufe0f\ufe0f\ufe01",
+      "aU+FE00 1U+FE0F ❤\ufe0fU+FE0FU+FE01"
+    ],
+    ["a blank symbol", "a\u2800b", "aU+2800b"],
     ["the empty text", "", ""]
   ]
   for (const [title, given, expected] of rows) {

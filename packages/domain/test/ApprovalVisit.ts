@@ -87,7 +87,7 @@ export const browserOf = (session: { readonly approval_url?: string }) => {
     token,
     bearer: () => ({ token, cookie }),
     ceremony: () =>
-      Effect.map(beginCeremony({ token, cookie, locale: "en" }), (step) => {
+      Effect.map(beginCeremony({ token, cookie, language: "en" }), (step) => {
         cookie ??= step.bind?.cookie
         return step
       }),

@@ -295,7 +295,7 @@ export const approveInCeremony = Effect.fn("approveInCeremony")(function* (
   const token = Redacted.make(new URL(session.resource.approval_url ?? "").pathname.split("/").at(-1) ?? "")
   let cookie: Redacted.Redacted<string> | undefined
   for (;;) {
-    const step = yield* beginCeremony({ token, cookie, locale: "en" })
+    const step = yield* beginCeremony({ token, cookie, language: "en" })
     cookie ??= step.bind?.cookie
     if (step.step === "approve") {
       const body = passkey.authenticate(step.options as never) as unknown as JsonValue

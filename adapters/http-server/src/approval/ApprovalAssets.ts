@@ -17,11 +17,13 @@ const asset = (name: string, extension: string, contentType: string): ApprovalAs
   return { path: `/assets/${name}.${hash}.${extension}`, contentType, text }
 }
 
+/** Built ahead by `npm run build:page`. */
 export const SCRIPT_ASSET = asset("approve", "js", "text/javascript; charset=utf-8")
 export const STYLE_ASSET = asset("approve", "css", "text/css; charset=utf-8")
+export const ICON_ASSET = asset("approve", "svg", "image/svg+xml")
 
 /** Everything that the page loads. */
-export const APPROVAL_ASSETS: ReadonlyArray<ApprovalAsset> = [SCRIPT_ASSET, STYLE_ASSET]
+export const APPROVAL_ASSETS: ReadonlyArray<ApprovalAsset> = [SCRIPT_ASSET, STYLE_ASSET, ICON_ASSET]
 
 /** The name is the version, so a copy is good for a year, the longest that caches agree on. */
 export const ASSET_CACHE_CONTROL = "public, max-age=31536000, immutable"

@@ -1,56 +1,119 @@
 import { assert, describe, it } from "@effect/vitest"
+import { LANGUAGES } from "@svc/domain/StatementLanguage"
 import * as fc from "fast-check"
-import { approvalPage, CLOSED_PAGE, UNAVAILABLE_PAGE } from "./ApprovalPage.ts"
+import { approvalPage, CLOSED_PAGES, type ShownSession, UNAVAILABLE_PAGES } from "./ApprovalPage.ts"
+import { PAGE_WORDS } from "./words/Dictionaries.ts"
+import { ENGLISH } from "./words/English.ts"
 
-const pageOf = (lines: ReadonlyArray<{ readonly label: string; readonly value: string }>) =>
-  approvalPage({ locale: "en", lines, now: 0n, expiresAt: 299_500_000_000n })
+const RETURN_ADDRESS = "https://shop.example/return?order=7&return_state=abc&approval_session_id=aps_1"
+
+const pageOf = (shown: Partial<ShownSession> = {}) =>
+  approvalPage({
+    environment: "live",
+    language: "en",
+    lines: [],
+    way: "approve",
+    returnAddress: RETURN_ADDRESS,
+    now: 0n,
+    expiresAt: 299_500_000_000n,
+    ...shown
+  })
+
+const WAYS = ["register", "approve", "none"] as const
 
 /** Every tag of a page, as written. */
 const tagsOf = (page: string) => page.match(/<[^>]*>/gu) ?? []
 
+const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("'", "&#39;").replaceAll('"', "&quot;")
+
 describe("approvalPage", () => {
-  it("shows the lines in order, those of one label together", () => {
-    const page = pageOf([
-      { label: "Each month", value: "one" },
-      { label: "Each month", value: "two" },
-      { label: "Who asks", value: "Shop" }
-    ])
-    assert.include(
-      page,
+  it("shows the summary first, then the other lines in order, those of one label together", () => {
+    const page = pageOf({
+      lines: [
+        { label: "In short", value: "all" },
+        { label: "Each month", value: "one" },
+        { label: "Each month", value: "two" },
+        { label: "Who asks", value: "Shop" }
+      ]
+    })
+    const summary = '<div><dt dir="auto">In short</dt><dd dir="auto">all</dd></div>'
+    const details =
       '<div><dt dir="auto">Each month</dt><dd dir="auto">one</dd><dd dir="auto">two</dd></div>' +
-        '<div><dt dir="auto">Who asks</dt><dd dir="auto">Shop</dd></div>'
+      '<div><dt dir="auto">Who asks</dt><dd dir="auto">Shop</dd></div>'
+    assert.include(page, details)
+    const order = [summary, 'id="timer"', details, 'id="ahead"', 'id="approve"', 'id="decline"', 'id="back"']
+    const places = order.map((text) => page.indexOf(text))
+    assert.notInclude(places, -1)
+    assert.deepStrictEqual(
+      places,
+      places.toSorted((left, right) => left - right)
     )
   })
 
   it("says the time limit up front", () => {
-    assert.include(pageOf([]), '<span id="timer" role="timer">4:59</span>')
-    assert.include(pageOf([]), 'data-remaining="299500"')
+    assert.include(pageOf(), '<span id="timer" role="timer" dir="ltr">4:59</span>')
+    assert.include(pageOf(), 'data-remaining="299500"')
+  })
+
+  it("says what lies ahead, and offers no button without a way to approve", () => {
+    for (const way of WAYS) assert.include(pageOf({ way }), escaped(ENGLISH.ahead[way]))
+    assert.include(pageOf({ way: "register" }), `>${ENGLISH.approve.register}</button>`)
+    assert.include(pageOf({ way: "approve" }), `>${ENGLISH.approve.approve}</button>`)
+    assert.notInclude(pageOf({ way: "none" }), "<button")
+  })
+
+  it("leads back to the caller, and asks who has a passkey whether it is lost", () => {
+    for (const way of WAYS) {
+      const page = pageOf({ way })
+      assert.include(page, `<a id="back" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}"`)
+      assert.strictEqual(page.includes(ENGLISH.lostPasskey), way === "approve")
+    }
+  })
+
+  it("says that a test is a test", () => {
+    assert.include(pageOf({ environment: "test" }), ENGLISH.test)
+    assert.notInclude(pageOf({ environment: "live" }), ENGLISH.test)
+  })
+
+  it("is in the language asked for, in its direction", () => {
+    for (const language of LANGUAGES) {
+      const direction = language === "ar" || language === "he" ? "rtl" : "ltr"
+      const words = PAGE_WORDS[language]
+      for (const page of [pageOf({ language }), CLOSED_PAGES[language], UNAVAILABLE_PAGES[language]]) {
+        assert.include(page, `<html lang="${language}" dir="${direction}">`)
+      }
+      assert.include(pageOf({ language }), `<h1>${escaped(words.title)}</h1>`)
+      assert.include(CLOSED_PAGES[language], `<h1>${escaped(words.closedTitle)}</h1>`)
+      assert.include(UNAVAILABLE_PAGES[language], `<h1>${escaped(words.unavailableTitle)}</h1>`)
+    }
   })
 
   it("has no inline script, style or handler, and loads from its own origin only", () => {
-    for (const page of [pageOf([{ label: "a", value: "b" }]), CLOSED_PAGE, UNAVAILABLE_PAGE]) {
+    const pages = WAYS.map((way) => pageOf({ way, lines: [{ label: "a", value: "b" }] }))
+    for (const page of [...pages, CLOSED_PAGES.en, UNAVAILABLE_PAGES.en]) {
       assert.notMatch(page, /<style|\sstyle=|\son\w+=|javascript:/iu)
       assert.notMatch(page, /<script(?![^>]* src=)/iu)
-      for (const [, address] of page.matchAll(/(?:src|href)="([^"]*)"/gu)) {
-        assert.match(address!, /^\/assets\/approve\.[0-9a-f]{16}\.(?:js|css)$/u)
+      for (const [, address] of page.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"/gu)) {
+        assert.match(address!, /^\/assets\/approve\.[0-9a-f]{16}\.(?:js|css|svg)$/u)
       }
     }
   })
 
   it("shows hostile text as text", () => {
     const hostile = "</dd></dl><script>alert(1)</script><img src=x onerror='alert(\"1\")'>&amp;`x`"
-    const page = pageOf([{ label: hostile, value: hostile }])
-    assert.deepStrictEqual(tagsOf(page), tagsOf(pageOf([{ label: "x", value: "x" }])))
+    const page = pageOf({ lines: [{ label: hostile, value: hostile }] })
+    assert.deepStrictEqual(tagsOf(page), tagsOf(pageOf({ lines: [{ label: "x", value: "x" }] })))
     assert.include(page, "&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x")
     assert.include(page, "&amp;amp;")
   })
 
   it("lets no text change the page's tags", () => {
     const text = fc.string({ unit: fc.constantFrom("<", ">", '"', "'", "&", "/", "=", "a", "\n", "-", "!") })
-    const expected = tagsOf(pageOf([{ label: "x", value: "x" }]))
+    const expected = tagsOf(pageOf({ lines: [{ label: "x", value: "x" }] }))
     fc.assert(
       fc.property(text, text, (label, value) => {
-        assert.deepStrictEqual(tagsOf(pageOf([{ label, value }])), expected)
+        assert.deepStrictEqual(tagsOf(pageOf({ lines: [{ label, value }] })), expected)
       }),
       { numRuns: 300 }
     )

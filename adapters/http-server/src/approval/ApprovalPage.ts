@@ -1,29 +1,35 @@
 import type { DisplayLine } from "@svc/domain/ApprovalStatement"
+import type { WayToApprove } from "@svc/domain/programs/ApprovalCeremony"
+import { directionOf, LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { html } from "hono/html"
-import { SCRIPT_ASSET, STYLE_ASSET } from "./ApprovalAssets.ts"
-import { ENGLISH_WORDS } from "./ApprovalWords.ts"
+import { ICON_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./ApprovalAssets.ts"
+import { PAGE_WORDS } from "./words/Dictionaries.ts"
+import type { PageWords } from "./words/PageWords.ts"
 
 /** Everything that is put into a template is escaped by it, unless it is a template itself. */
 type Markup = ReturnType<typeof html>
 
-const WORDS = ENGLISH_WORDS
+const NOTHING = html``
 
 const documentOf = (parts: {
-  readonly locale: string
+  readonly language: Language
   readonly title: string
   readonly head?: Markup
   readonly main: Markup
 }): string =>
   String(html`<!doctype html>
-<html lang="${parts.locale}">
+<html lang="${parts.language}" dir="${directionOf(parts.language)}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<meta name="format-detection" content="telephone=no, date=no, address=no, email=no">
 <title>${parts.title}</title>
+<link rel="icon" type="image/svg+xml" href="${ICON_ASSET.path}">
 <link rel="stylesheet" href="${STYLE_ASSET.path}">
-${parts.head ?? ""}
+${parts.head ?? NOTHING}
 </head>
 <body>
 ${parts.main}
@@ -57,55 +63,97 @@ const clockText = (milliseconds: number): string => {
   return `${Math.floor(seconds / SECONDS_PER_MINUTE)}:${rest}`
 }
 
-/**
- * The page of an open session: the statement's lines, the time limit, and two buttons that the script brings to life
- * (part 6). What remains is told as a duration, since the browser's clock may be wrong.
- */
-export const approvalPage = (shown: {
-  readonly locale: string
+/** What an open session's page is made of. */
+export interface ShownSession {
+  readonly environment: "test" | "live"
+  readonly language: Language
+  /** The first of them says the whole in a sentence. */
   readonly lines: ReadonlyArray<DisplayLine>
+  readonly way: WayToApprove
+  readonly returnAddress: string
   readonly now: Instant
   readonly expiresAt: Instant
-}): string => {
-  const remaining = Number((shown.expiresAt - shown.now) / NANOS_PER_MILLISECOND)
-  return documentOf({
-    locale: shown.locale,
-    title: WORDS.title,
-    head: html`<script type="module" src="${SCRIPT_ASSET.path}"></script>`,
-    main: html`<main id="main" data-remaining="${remaining}" data-words="${JSON.stringify(WORDS.script)}">
-<h1>${WORDS.title}</h1>
-<p>${WORDS.introduction}</p>
-<p class="limit"><strong>${WORDS.timeLimit} <span id="timer" role="timer">${clockText(remaining)}</span></strong> ${WORDS.timeLimitReason}</p>
-<section aria-labelledby="details">
-<h2 id="details" tabindex="-1">${WORDS.details}</h2>
-<dl id="lines">
-${groupsOf(shown.lines).map(groupOf)}
+}
+
+const timeLimit = (words: PageWords, remaining: number): Markup =>
+  html`<p class="limit"><strong>${words.timeLimit} <span id="timer" role="timer" dir="ltr">${clockText(remaining)}</span></strong> ${words.timeLimitReason}</p>`
+
+/** `#lines` holds what the passkey signs: what the script compares with the statement before it asks for a signature. */
+const statement = (words: PageWords, limit: Markup, lines: ReadonlyArray<DisplayLine>): Markup => {
+  const [summary, ...details] = groupsOf(lines)
+  return html`<div id="lines">
+<dl class="summary">
+${summary === undefined ? NOTHING : groupOf(summary)}
 </dl>
-</section>
-<p id="how">${WORDS.howPasskeysWork}</p>
-<noscript><p class="notice">${WORDS.noScript}</p></noscript>
-<p id="no-buttons" class="notice late">${WORDS.noButtons}</p>
+${limit}
+<h2 id="details" tabindex="-1">${words.details}</h2>
+<p class="soft">${words.detailsReason} ${words.introduction}</p>
+<dl class="details">
+${details.map(groupOf)}
+</dl>
+</div>`
+}
+
+const buttons = (words: PageWords, way: Exclude<WayToApprove, "none">): Markup =>
+  html`<noscript><p class="notice">${words.noScript}</p></noscript>
+<p id="no-buttons" class="notice late">${words.noButtons}</p>
 <p id="status" class="status" role="status"></p>
 <div id="actions" class="actions" hidden>
-<button id="approve" class="primary" type="button" aria-describedby="how">${WORDS.script.approve}</button>
-<button id="decline" type="button">${WORDS.decline}</button>
-</div>
+<button id="approve" class="primary" type="button" aria-describedby="ahead">${words.approve[way]}</button>
+<button id="decline" type="button">${words.decline}</button>
+</div>`
+
+/** Who cannot approve with what there is goes back to the caller, with nothing decided. */
+const wayBack = (words: PageWords, way: WayToApprove, address: string): Markup => {
+  const link = html`<p><a id="back" href="${address}" referrerpolicy="no-referrer">${words.goBack}</a></p>`
+  return way === "approve"
+    ? html`<details id="lost"><summary>${words.lostPasskey}</summary><p>${words.lostPasskeyText}</p></details>
+${link}`
+    : link
+}
+
+/**
+ * The page of an open session: what is to be approved, the time limit, what lies ahead, and two buttons that the script
+ * brings to life (part 6). What remains is told as a duration, since the browser's clock may be wrong.
+ */
+export const approvalPage = (shown: ShownSession): string => {
+  const { language, way } = shown
+  const words = PAGE_WORDS[language]
+  const remaining = Number((shown.expiresAt - shown.now) / NANOS_PER_MILLISECOND)
+  return documentOf({
+    language,
+    title: words.title,
+    head: html`<script type="module" src="${SCRIPT_ASSET.path}"></script>`,
+    main: html`<main id="main" data-remaining="${remaining}" data-words="${JSON.stringify(words.script)}">
+${shown.environment === "test" ? html`<p class="test">${words.test}</p>` : NOTHING}
+<h1>${words.title}</h1>
+${statement(words, timeLimit(words, remaining), shown.lines)}
+<p id="ahead" class="${way === "none" ? "notice" : "ahead"}">${words.ahead[way]}</p>
+${way === "none" ? NOTHING : buttons(words, way)}
+${wayBack(words, way, shown.returnAddress)}
 <p id="announcement" class="unseen" role="status"></p>
 </main>`
   })
 }
 
-const noticePage = (title: string, text: string): string =>
-  documentOf({
-    locale: "en",
-    title,
-    main: html`<main id="main">
+type Notices = Readonly<Record<Language, string>>
+
+const noticePages = (textOf: (words: PageWords) => readonly [title: string, text: string]): Notices =>
+  Object.fromEntries(
+    LANGUAGES.map((language) => {
+      const [title, text] = textOf(PAGE_WORDS[language])
+      const main = html`<main id="main">
 <h1>${title}</h1>
 <p>${text}</p>
 </main>`
-  })
+      return [language, documentOf({ language, title, main })]
+    })
+  ) as Record<Language, string>
 
 /** One answer for spent, superseded, expired and unknown tokens. */
-export const CLOSED_PAGE = noticePage(WORDS.closedTitle, WORDS.closedText)
+export const CLOSED_PAGES = noticePages(({ closedText, closedTitle }) => [closedTitle, closedText])
 
-export const UNAVAILABLE_PAGE = noticePage(WORDS.unavailableTitle, WORDS.unavailableText)
+export const UNAVAILABLE_PAGES = noticePages(({ unavailableText, unavailableTitle }) => [
+  unavailableTitle,
+  unavailableText
+])

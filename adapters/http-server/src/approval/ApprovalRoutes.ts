@@ -8,6 +8,7 @@ import {
   openApprovalPage,
   registerPasskey
 } from "@svc/domain/programs/ApprovalCeremony"
+import type { Language } from "@svc/domain/StatementLanguage"
 import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
@@ -19,18 +20,21 @@ import type { Route } from "../RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
 import { type ActionRule, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
-import { approvalPage, CLOSED_PAGE, UNAVAILABLE_PAGE } from "./ApprovalPage.ts"
+import { approvalPage, CLOSED_PAGES, UNAVAILABLE_PAGES } from "./ApprovalPage.ts"
+import { pageLanguage } from "./PageLanguage.ts"
 
 const PAGE_PATH = "/approve/:token"
 
 type Headers = Readonly<Record<string, string>>
 
-/** The language of the statement, as far as the browser says one. */
-const LANGUAGE = /^\s*([a-z]{2,3}(?:-[a-z0-9]{2,8})*)/iu
-const localeOf = Effect.map(
-  HttpServerRequest.HttpServerRequest,
-  ({ headers }) => LANGUAGE.exec(headers["accept-language"] ?? "")?.[1] ?? "en"
+const languageOf = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
+  pageLanguage(headers["accept-language"])
 )
+
+const languageHeaders = (language: Language): Headers => ({
+  "content-language": language,
+  vary: "accept-language"
+})
 
 const htmlResponse = (text: string, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(text, { status, contentType: "text/html; charset=utf-8", headers })
@@ -39,10 +43,13 @@ const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
 /** A refusal that a person reads. */
-const noticeResponse = (refused: Refused, page: string) =>
-  Effect.map(CurrentRequest, (facts) => {
+const noticeResponse = (refused: Refused, pages: Readonly<Record<Language, string>>) =>
+  Effect.gen(function* () {
+    const facts = yield* CurrentRequest
+    const language = yield* languageOf
     facts.problem = refused.code
-    return htmlResponse(page, PROBLEMS[refused.code].status, refused.headers)
+    const headers = { ...languageHeaders(language), ...refused.headers }
+    return htmlResponse(pages[language], PROBLEMS[refused.code].status, headers)
   })
 
 /** Who follows a link and gets a page instead of a problem: a browser says that it wants one. */
@@ -54,15 +61,17 @@ const wantsPage = Effect.map(
 /** Looking never spends the token, so that a link scanner takes nothing from its reader. */
 const page = Effect.gen(function* () {
   const token = yield* approvalToken
-  const opened = yield* refusing(openApprovalPage({ token, locale: yield* localeOf }))
+  const language = yield* languageOf
+  const opened = yield* refusing(openApprovalPage({ token, language }))
   yield* tellLog(opened.about)
-  return htmlResponse(approvalPage(opened))
+  const { environment } = yield* Deployment
+  return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 }).pipe(
   Effect.catch((refused) => {
-    if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGE)
+    if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGES)
     if (refused.code !== "store_unavailable") return Effect.fail(refused)
     return Effect.flatMap(wantsPage, (wanted) =>
-      wanted ? noticeResponse(refused, UNAVAILABLE_PAGE) : Effect.fail(refused)
+      wanted ? noticeResponse(refused, UNAVAILABLE_PAGES) : Effect.fail(refused)
     )
   })
 )
@@ -89,7 +98,7 @@ const ceremony = action(
   { ceremony: true, body: "empty" },
   Effect.fnUntraced(function* ({ token, cookie }) {
     const { approvalOrigin } = yield* Deployment
-    const { bind, ...step } = yield* beginCeremony({ token, cookie, locale: yield* localeOf })
+    const { bind, ...step } = yield* beginCeremony({ token, cookie, language: yield* languageOf })
     const headers: Headers =
       bind === undefined ? {} : { "set-cookie": approvalCookieHeader(bind, approvalOrigin) }
     return jsonResponse(step, 200, headers)

@@ -149,7 +149,7 @@ describe("the browser that began", () => {
       assert.strictEqual(yield* tagOf(declineMandate(stranger.bearer())), "ApprovalSessionBound")
       const step = yield* browser.ceremony()
       assert.strictEqual(yield* tagOf(stranger.ceremony()), "ApprovalSessionBound")
-      const guess = { token: browser.token, cookie: Redacted.make("guess"), locale: "en" }
+      const guess = { token: browser.token, cookie: Redacted.make("guess"), language: "en" as const }
       assert.strictEqual(yield* tagOf(beginCeremony(guess)), "ApprovalSessionBound")
       const answer = device.authenticate(step.options as never)
       assert.strictEqual(yield* tagOf(stranger.approve(answer)), "ApprovalSessionBound")
@@ -171,12 +171,13 @@ describe("the browser that began", () => {
   it.effect("may look as often as it likes: looking spends nothing", () =>
     Effect.gen(function* () {
       const { browser, device } = yield* enrolled
-      for (let times = 0; times < 3; times++) yield* openApprovalPage({ token: browser.token, locale: "en" })
+      for (let times = 0; times < 3; times++)
+        yield* openApprovalPage({ token: browser.token, language: "en" })
       const step = yield* browser.ceremony()
-      yield* openApprovalPage({ token: browser.token, locale: "en" })
+      yield* openApprovalPage({ token: browser.token, language: "en" })
       yield* browser.approve(device.authenticate(step.options as never))
       assert.strictEqual(
-        yield* tagOf(openApprovalPage({ token: browser.token, locale: "en" })),
+        yield* tagOf(openApprovalPage({ token: browser.token, language: "en" })),
         "ApprovalSessionClosed"
       )
     }).pipe(Effect.provide(memoryPrograms()))
@@ -318,9 +319,9 @@ describe("what closes a session", () => {
     Effect.gen(function* () {
       yield* newPendingMandate(caller)
       const token = Redacted.make("A".repeat(43))
-      assert.strictEqual(yield* tagOf(openApprovalPage({ token, locale: "en" })), "ApprovalSessionClosed")
+      assert.strictEqual(yield* tagOf(openApprovalPage({ token, language: "en" })), "ApprovalSessionClosed")
       assert.strictEqual(
-        yield* tagOf(beginCeremony({ token, cookie: undefined, locale: "en" })),
+        yield* tagOf(beginCeremony({ token, cookie: undefined, language: "en" })),
         "ApprovalSessionClosed"
       )
     }).pipe(Effect.provide(memoryPrograms()))

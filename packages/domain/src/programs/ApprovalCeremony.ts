@@ -27,6 +27,7 @@ import {
 } from "../Refusals.ts"
 import { redirectTo } from "../ReturnUrl.ts"
 import { displayLines } from "../StatementDisplay.ts"
+import type { Language } from "../StatementLanguage.ts"
 import { activePasskeys, drawSecret, mayEnrol, secretHash, sessionStateAt } from "./ApprovalSessions.ts"
 import {
   bringUpToDate,
@@ -152,15 +153,35 @@ const organizationNameOf = Effect.fnUntraced(function* (organization: string) {
   return found.name
 })
 
+const returnAddress = (session: ApprovalSessionState): string =>
+  redirectTo(session.returnUrl, {
+    return_state: session.returnState,
+    approval_session_id: session.id
+  })
+
+/**
+ * What lies ahead of the user: to create a passkey and approve with it, to approve with one there is, or neither, because
+ * there is none and the session may not create one.
+ */
+export type WayToApprove = "register" | "approve" | "none"
+
+const wayToApprove = ({ current: { subject }, session }: OpenSession): WayToApprove => {
+  if (candidates(session, subject).length > 0) return "approve"
+  return mayEnrol(session.enrolment, subject) ? "register" : "none"
+}
+
 /** What the page shows of an open session. Looking never spends the token (part 6, GET /approve/{token}). */
 export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: {
   readonly token: Redacted.Redacted<string>
-  readonly locale: string
+  readonly language: Language
 }): Effect.fn.Return<
   {
     readonly organizationName: string
-    readonly locale: string
+    readonly locale: Language
     readonly lines: ReadonlyArray<DisplayLine>
+    readonly way: WayToApprove
+    /** Back to the caller without an answer; it looks the same as the way back after one. */
+    readonly returnAddress: string
     readonly now: Instant
     readonly expiresAt: Instant
     readonly about: ApprovalSubject
@@ -172,7 +193,9 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
   const organizationName = yield* organizationNameOf(current.organization)
   return {
     organizationName,
-    ...displayLines(current.state.mandate.terms, organizationName, current.now),
+    ...displayLines(current.state.mandate.terms, organizationName, current.now, query.language),
+    way: wayToApprove({ current, session }),
+    returnAddress: returnAddress(session),
     now: current.now,
     expiresAt: session.expiresAt,
     about: aboutOf(session)
@@ -228,9 +251,9 @@ const requestOptions = (input: {
 })
 
 const statementOf = (
-  current: CurrentStream,
-  session: ApprovalSessionState,
+  { current, session }: OpenSession,
   organizationName: string,
+  language: Language,
   nonce: string
 ): ApprovalStatement => {
   const { terms } = current.state.mandate
@@ -247,7 +270,7 @@ const statementOf = (
     window: terms.window,
     approval_deadline: terms.approval_deadline,
     ...(terms.description === undefined ? {} : { description: terms.description }),
-    display: displayLines(terms, organizationName, current.now),
+    display: displayLines(terms, organizationName, current.now, language),
     nonce
   }
 }
@@ -274,7 +297,7 @@ const remaining = (session: ApprovalSessionState, now: Instant): number =>
  * (part 6, POST /approve/{token}/ceremony).
  */
 export const beginCeremony = Effect.fn("beginCeremony")(function* (
-  bearer: Bearer & { readonly locale: string }
+  bearer: Bearer & { readonly language: Language }
 ): Effect.fn.Return<
   CeremonyStep,
   ApprovalSessionClosed | ApprovalSessionBound | EnrolmentNotAllowed | StoreUnavailable,
@@ -286,14 +309,14 @@ export const beginCeremony = Effect.fn("beginCeremony")(function* (
   const attempt = Effect.gen(function* () {
     const { current, session } = yield* loadBound(bearer, true)
     const organizationName = yield* organizationNameOf(current.organization)
-    const passkeys = candidates(session, current.subject)
-    if (passkeys.length === 0 && !mayEnrol(session.enrolment, current.subject)) {
-      return yield* new EnrolmentNotAllowed()
-    }
+    const way = wayToApprove({ current, session })
+    if (way === "none") return yield* new EnrolmentNotAllowed()
     const subject = current.subject ?? { revision: 1, userHandle: draw(), passkeys: [] }
     const timeout = remaining(session, current.now)
     const statement =
-      passkeys.length === 0 ? undefined : statementOf(current, session, organizationName, draw())
+      way === "register"
+        ? undefined
+        : statementOf({ current, session }, organizationName, bearer.language, draw())
     const challenge: OpenChallenge =
       statement === undefined
         ? { step: "register", challenge: draw() }
@@ -315,7 +338,7 @@ export const beginCeremony = Effect.fn("beginCeremony")(function* (
       options:
         statement === undefined
           ? creationOptions({ ...common, organizationName, userHandle: subject.userHandle })
-          : requestOptions({ ...common, passkeys }),
+          : requestOptions({ ...common, passkeys: candidates(session, current.subject) }),
       ...(statement === undefined ? {} : { statement }),
       ...(session.boundTo === undefined
         ? {
@@ -436,12 +459,7 @@ const closeSession = Effect.fnUntraced(function* (
     sessions: [{ ...closed, state }],
     ...(subject === undefined ? {} : { subject: { reference: session.subjectReference, ...subject } })
   })
-  return {
-    redirect_to: redirectTo(session.returnUrl, {
-      return_state: session.returnState,
-      approval_session_id: session.id
-    })
-  }
+  return { redirect_to: returnAddress(session) }
 })
 
 /** Approves the mandate with a passkey (part 6, POST /approve/{token}/approval). */

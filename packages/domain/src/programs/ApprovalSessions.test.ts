@@ -71,7 +71,7 @@ describe("an approval session", () => {
       const second = yield* openSession(caller, mandate)
       assert.strictEqual((yield* open(mandate, body, "k")).resource.state, "SUPERSEDED")
       const page = (session: { readonly approval_url?: string }) =>
-        openApprovalPage({ token: tokenOf(session), locale: "en" })
+        openApprovalPage({ token: tokenOf(session), language: "en" })
       assert.strictEqual(yield* tagOf(page(first.resource)), "ApprovalSessionClosed")
       assert.strictEqual((yield* page(second)).organizationName, "Ağaç & Söhne")
     }).pipe(Effect.provide(memoryPrograms()))
@@ -85,7 +85,7 @@ describe("an approval session", () => {
       yield* caller.revoke(mandate)
       assert.strictEqual((yield* open(mandate, body, "k")).resource.state, "EXPIRED")
       assert.strictEqual(
-        yield* tagOf(openApprovalPage({ token: tokenOf(resource), locale: "en" })),
+        yield* tagOf(openApprovalPage({ token: tokenOf(resource), language: "en" })),
         "ApprovalSessionClosed"
       )
     }).pipe(Effect.provide(memoryPrograms()))

@@ -1,46 +1,4 @@
-/** What the script of the page says. A language is complete or it does not compile. */
-export interface ScriptWords {
-  readonly approve: string
-  readonly approveWithPasskey: string
-  readonly working: string
-  readonly creatingPasskey: string
-  readonly confirming: string
-  readonly declining: string
-  readonly returning: string
-  readonly dialogClosed: string
-  readonly oneMoreStep: string
-  readonly linesChanged: string
-  readonly passkeyRefused: string
-  readonly passkeyUnsupported: string
-  readonly passkeyFailed: string
-  readonly noPasskeys: string
-  readonly noPasskeyAllowed: string
-  readonly otherBrowser: string
-  readonly tryAgain: string
-  readonly oneMinuteLeft: string
-  readonly closedTitle: string
-  readonly closedText: string
-  readonly expiredTitle: string
-  readonly expiredText: string
-}
-
-/** All words of the approval page but the lines of the statement, which are what is signed. */
-export interface PageWords {
-  readonly title: string
-  readonly introduction: string
-  readonly timeLimit: string
-  readonly timeLimitReason: string
-  readonly details: string
-  readonly howPasskeysWork: string
-  readonly decline: string
-  readonly noButtons: string
-  readonly noScript: string
-  readonly closedTitle: string
-  readonly closedText: string
-  readonly unavailableTitle: string
-  readonly unavailableText: string
-  readonly script: ScriptWords
-}
+import type { PageWords } from "./PageWords.ts"
 
 const CLOSED = {
   closedTitle: "This link is closed",
@@ -48,15 +6,33 @@ const CLOSED = {
     "It was used already, was replaced by a newer one, or its time has run out. Nothing more can be approved with it. Go back to where you came from: what you decided is shown there, and you can ask for a new link."
 }
 
-export const ENGLISH_WORDS: PageWords = {
+const NO_PASSKEY_ALLOWED =
+  "You have no passkey here any more, and this link does not let you create one. Nothing has been approved. Go back to where you came from and ask for a new link."
+
+export const ENGLISH: PageWords = {
   title: "Do you approve this?",
-  introduction: "Read what you are asked to approve. If anything is not as you expect it, decline.",
+  introduction: "If anything here is not as you expect it, decline.",
+  test: "Test environment: nothing real is approved here.",
   timeLimit: "Time left to decide:",
   timeLimitReason: "For your safety this link works for a few minutes only. You can ask for a new one.",
-  details: "What you approve",
-  howPasskeysWork:
-    "You approve with a passkey: your fingerprint, your face, or the screen lock of your device. If you have none here yet, you create one first.",
+  details: "What exactly you approve",
+  detailsReason: "Your passkey signs these words and no others.",
+  ahead: {
+    register:
+      "You approve with a passkey. You have none here yet, so your device asks you twice: first to create a passkey, then to approve with it. Each time you use your fingerprint, your face or your screen lock.",
+    approve:
+      "You approve with your passkey. Your device asks for your fingerprint, your face or your screen lock. Nothing is approved before that.",
+    none: NO_PASSKEY_ALLOWED
+  },
+  approve: {
+    register: "Create a passkey and approve",
+    approve: "Approve with your passkey"
+  },
   decline: "Decline",
+  lostPasskey: "I no longer have this passkey",
+  lostPasskeyText:
+    "Then you cannot approve this now. Go back to where you came from: there you can prove who you are in another way and get a link that lets you create a new passkey.",
+  goBack: "Go back without deciding",
   noButtons:
     "If you see no buttons here, this browser is too old for passkeys, or could not load the page completely. Open the link in a current browser. Nothing has been approved.",
   noScript:
@@ -66,13 +42,13 @@ export const ENGLISH_WORDS: PageWords = {
   unavailableText:
     "Something on our side is out of reach. Nothing has been approved. Load the page again in a moment.",
   script: {
-    approve: "Approve with a passkey",
     approveWithPasskey: "Approve with your passkey",
     working: "One moment…",
-    creatingPasskey: "Your browser asks you to create a passkey.",
+    creatingPasskey: "Your browser asks you to create a passkey. Nothing is approved by that yet.",
     confirming: "Your browser asks you to confirm with your passkey.",
     declining: "Declining…",
-    returning: "Done. You are being taken back…",
+    approved: "Approved. You are being taken back…",
+    declined: "Declined. You are being taken back…",
     dialogClosed: "The passkey was not used, so nothing has been approved. You can try again.",
     oneMoreStep: "Your passkey is ready. One step is left: approve with it.",
     linesChanged: "What you approve has changed while this page was open. Read it again before you approve.",
@@ -82,14 +58,14 @@ export const ENGLISH_WORDS: PageWords = {
     passkeyFailed: "Your browser could not use a passkey here. Nothing has been approved.",
     noPasskeys:
       "This browser does not support passkeys, so you cannot approve here. Open the link in a current browser. You can still decline.",
-    noPasskeyAllowed:
-      "You have no passkey here any more, and this link does not let you create one. Nothing has been approved. Go back to where you came from and ask for a new link.",
+    noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
-      "You began to answer this in another browser. Go on there, or ask for a new link where you came from.",
+      "You began to answer this in another browser. Go on there, or go back to where you came from and ask for a new link.",
     tryAgain: "That did not work, and it may not have reached us. Check your connection and try again.",
     oneMinuteLeft: "One minute is left to decide.",
+    goBack: "Go back to where you came from",
     ...CLOSED,
     expiredTitle: "The time has run out",
-    expiredText: "This link cannot be used any more. Go back to where you came from and ask for a new one."
+    expiredText: "Nothing has been approved. Go back to where you came from and ask for a new link."
   }
 }

@@ -1,0 +1,17 @@
+/** U+2068, first strong isolate: what follows is laid out by itself, in its own direction. */
+const FIRST_STRONG_ISOLATE = "\u2068"
+/** U+2069, pop directional isolate. */
+const POP_DIRECTIONAL_ISOLATE = "\u2069"
+
+/** Blocks of Unicode whose characters are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
+
+/**
+ * A text to be put into another one, kept from changing the order in which its neighbours appear (Unicode Bidirectional
+ * Algorithm, UAX 9). Where both are written from left to right there is nothing to keep apart. The text must hold no
+ * isolates of its own.
+ */
+export const isolated = (text: string, surrounding: "ltr" | "rtl"): string =>
+  surrounding === "rtl" || RIGHT_TO_LEFT.test(text)
+    ? FIRST_STRONG_ISOLATE + text + POP_DIRECTIONAL_ISOLATE
+    : text

@@ -1,0 +1,16 @@
+/** Languages of the approval page, by their BCP 47 tags (part 6). English comes first: it serves whoever has none of them. */
+export const LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ja", "ar", "he"] as const
+
+export type Language = (typeof LANGUAGES)[number]
+
+const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set(["ar", "he"])
+
+/** Which way a language is written. */
+export const directionOf = (language: Language): "ltr" | "rtl" =>
+  RIGHT_TO_LEFT.has(language) ? "rtl" : "ltr"
+
+/**
+ * The locale that `Intl` formats by: Western digits and the Gregorian calendar in every language, so that an amount reads
+ * the same as in the policy that it stands for.
+ */
+export const formattingLocale = (language: Language): string => `${language}-u-ca-gregory-nu-latn`
