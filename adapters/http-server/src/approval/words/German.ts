@@ -1,0 +1,78 @@
+import type { PageWords } from "./PageWords.ts"
+
+const CLOSED = {
+  closedTitle: "Dieser Link ist nicht mehr gültig",
+  closedText:
+    "Er wurde bereits verwendet oder durch einen neueren ersetzt, oder seine Zeit ist abgelaufen. Mit ihm kann nichts mehr freigegeben werden. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind: Dort sehen Sie, wie Sie entschieden haben, und können einen neuen Link anfordern."
+}
+
+const NO_PASSKEY_ALLOWED =
+  "Sie haben hier keinen Passkey mehr, und mit diesem Link können Sie keinen erstellen. Es wurde nichts freigegeben. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an."
+
+export const GERMAN: PageWords = {
+  title: "Möchten Sie das freigeben?",
+  introduction: "Wenn hier etwas nicht so ist, wie Sie es erwarten, lehnen Sie ab.",
+  test: "Testumgebung: Hier wird nichts Echtes freigegeben.",
+  timeLimit: "Verbleibende Zeit für Ihre Entscheidung:",
+  timeLimitReason:
+    "Zu Ihrer Sicherheit funktioniert dieser Link nur wenige Minuten. Sie können einen neuen anfordern.",
+  details: "Was genau Sie freigeben",
+  detailsReason: "Ihr Passkey signiert diesen Text und keinen anderen.",
+  ahead: {
+    register:
+      "Sie geben mit einem Passkey frei. Da Sie hier noch keinen haben, fragt Ihr Gerät Sie zweimal: zuerst, um einen Passkey zu erstellen, dann, um damit freizugeben. Jedes Mal verwenden Sie Ihren Fingerabdruck, Ihr Gesicht oder Ihre Bildschirmsperre.",
+    approve:
+      "Sie geben mit Ihrem Passkey frei. Ihr Gerät fragt nach Ihrem Fingerabdruck, Ihrem Gesicht oder Ihrer Bildschirmsperre. Vorher wird nichts freigegeben.",
+    none: NO_PASSKEY_ALLOWED
+  },
+  approve: {
+    register: "Passkey erstellen und damit freigeben",
+    approve: "Mit Ihrem Passkey freigeben"
+  },
+  decline: "Ablehnen",
+  lostPasskey: "Ich habe diesen Passkey nicht mehr",
+  lostPasskeyText:
+    "Dann können Sie das jetzt nicht freigeben. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind: Dort können Sie Ihre Identität auf andere Weise nachweisen und erhalten einen Link, mit dem Sie einen neuen Passkey erstellen können.",
+  goBack: "Zurück, ohne zu entscheiden",
+  noButtons:
+    "Wenn Sie hier keine Schaltflächen sehen, ist dieser Browser zu alt für Passkeys oder konnte die Seite nicht vollständig laden. Öffnen Sie den Link in einem aktuellen Browser. Es wurde nichts freigegeben.",
+  noScript:
+    "JavaScript ist ausgeschaltet, und ohne JavaScript funktionieren Passkeys nicht. Schalten Sie es für diese Seite ein oder öffnen Sie den Link in einem anderen Browser. Es wurde nichts freigegeben.",
+  ...CLOSED,
+  unavailableTitle: "Zurzeit nicht verfügbar",
+  unavailableText:
+    "Auf unserer Seite ist etwas nicht erreichbar. Es wurde nichts freigegeben. Laden Sie die Seite in einem Moment noch einmal.",
+  script: {
+    approveWithPasskey: "Mit Ihrem Passkey freigeben",
+    working: "Einen Moment\u00a0…",
+    creatingPasskey:
+      "Ihr Browser fordert Sie auf, einen Passkey zu erstellen. Damit wird noch nichts freigegeben.",
+    confirming: "Ihr Browser fordert Sie auf, mit Ihrem Passkey zu bestätigen.",
+    declining: "Wird abgelehnt\u00a0…",
+    approved: "Freigegeben. Sie werden zurückgeleitet\u00a0…",
+    declined: "Abgelehnt. Sie werden zurückgeleitet\u00a0…",
+    dialogClosed:
+      "Der Passkey wurde nicht verwendet, daher wurde nichts freigegeben. Sie können es noch einmal versuchen.",
+    oneMoreStep: "Ihr Passkey ist bereit. Es fehlt noch ein Schritt: Geben Sie damit frei.",
+    linesChanged:
+      "Was Sie freigeben, hat sich geändert, während diese Seite geöffnet war. Lesen Sie es noch einmal, bevor Sie freigeben.",
+    passkeyRefused:
+      "Dieser Passkey konnte nicht überprüft werden, daher wurde nichts freigegeben. Versuchen Sie es noch einmal.",
+    passkeyUnsupported:
+      "Dieses Gerät kann keinen Passkey mit Bildschirmsperre, Fingerabdruck oder Gesicht erstellen oder verwenden. Es wurde nichts freigegeben. Richten Sie eine Bildschirmsperre ein oder öffnen Sie den Link auf einem anderen Gerät.",
+    passkeyFailed: "Ihr Browser konnte hier keinen Passkey verwenden. Es wurde nichts freigegeben.",
+    noPasskeys:
+      "Dieser Browser unterstützt keine Passkeys, daher können Sie hier nicht freigeben. Öffnen Sie den Link in einem aktuellen Browser. Ablehnen können Sie weiterhin.",
+    noPasskeyAllowed: NO_PASSKEY_ALLOWED,
+    otherBrowser:
+      "Sie haben in einem anderen Browser begonnen, diese Anfrage zu beantworten. Machen Sie dort weiter oder kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an.",
+    tryAgain:
+      "Das hat nicht funktioniert und uns möglicherweise nicht erreicht. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.",
+    oneMinuteLeft: "Sie haben noch eine Minute für Ihre Entscheidung.",
+    goBack: "Zurück zur Website oder App, von der Sie kommen",
+    ...CLOSED,
+    expiredTitle: "Die Zeit ist abgelaufen",
+    expiredText:
+      "Es wurde nichts freigegeben. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an."
+  }
+}
