@@ -13,7 +13,7 @@ import type { AuthenticationResponse, RegistrationResponse } from "./ports/Passk
 interface Reader {
   readonly faults: Array<MemberFault>
   readonly object: (value: JsonValue | undefined, path: ReadonlyArray<string>) => JsonObject
-  readonly bytes: (from: JsonObject, path: ReadonlyArray<string>) => string
+  readonly bytes: (from: JsonObject, path: ReadonlyArray<string>, mayBeEmpty?: boolean) => string
 }
 
 const reader = (): Reader => {
@@ -28,10 +28,12 @@ const reader = (): Reader => {
       fault(path, value === undefined ? "required" : "invalid_type", "must be a JSON object")
       return {}
     },
-    bytes: (from, path) => {
+    bytes: (from, path, mayBeEmpty = false) => {
       const member = path.at(-1) ?? ""
       const value = Object.hasOwn(from, member) ? from[member] : undefined
-      if (typeof value === "string" && value !== "" && decodeBase64Url(value) !== undefined) return value
+      if (typeof value === "string" && (mayBeEmpty || value !== "") && decodeBase64Url(value) !== undefined) {
+        return value
+      }
       fault(path, value === undefined ? "required" : "invalid_value", "must be canonical base64url")
       return ""
     }
@@ -87,7 +89,8 @@ export const readAuthenticationResponse = (
       signature: read.bytes(response, ["response", "signature"]),
       ...(handle === undefined || handle === null
         ? {}
-        : { userHandle: read.bytes(response, ["response", "userHandle"]) })
+        : // An empty one is in order as bytes, and is nobody's: that is for the verifier to say.
+          { userHandle: read.bytes(response, ["response", "userHandle"], true) })
     }
   })
 }

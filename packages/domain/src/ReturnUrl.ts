@@ -1,5 +1,7 @@
 /** C0 controls, space, DEL and backslash: what URL parsers strip, rewrite or disagree on. */
 const FORBIDDEN = /[\u0000-\u0020\u007f\\]/
+/** Written as itself or as an escape, which URL parsers decode before they fold full-width letters and dots. */
+const NOT_ASCII = /[^\u0021-\u007e]|%[89a-f]/i
 const AUTHORITY = /^(https?):\/\/([^/?#]*)/i
 
 /** Whether an origin, as WHATWG URL serializes it, may be registered as a return origin. */
@@ -22,7 +24,7 @@ export const parseReturnUrl = (
   if (FORBIDDEN.test(text)) return undefined
   const authority = AUTHORITY.exec(text)?.[2]
   if (authority === undefined || authority === "") return undefined
-  if (authority.includes("@") || /[^\u0021-\u007e]/.test(authority)) return undefined
+  if (authority.includes("@") || NOT_ASCII.test(authority)) return undefined
   const url = URL.parse(text)
   if (url === null || url.hostname.endsWith(".")) return undefined
   if (url.protocol !== "https:" && !(settings.localhostAllowed && isLocalhost(url))) return undefined
