@@ -1,11 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import type { JsonObject } from "@svc/protocol/Json"
 import { harnessOrganization, makeCaller, storedJournal } from "@svc/testkit/ProgramHarness"
-import { Effect, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import {
   approveWith,
   assertionFor,
+  browserOf,
   callerOf,
   newDevice,
   newPendingMandate,
@@ -15,8 +17,10 @@ import {
   tokenOf
 } from "../../test/ApprovalVisit.ts"
 import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
-import { openApprovalPage } from "./ApprovalCeremony.ts"
-import { createApprovalSession } from "./ApprovalSessions.ts"
+import { MandateStore } from "../ports/MandateStore.ts"
+import { SecretSealer } from "../ports/SecretSealer.ts"
+import { declineMandate, openApprovalPage } from "./ApprovalCeremony.ts"
+import { APPROVAL_TOKEN_BYTES, createApprovalSession, secretHash } from "./ApprovalSessions.ts"
 import { listPasskeys, retirePasskey } from "./Passkeys.ts"
 
 const caller = callerOf()
@@ -91,6 +95,132 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
+  it.effect("shows in a replay what became of it, and its address no more", () =>
+    Effect.gen(function* () {
+      const first = yield* newPendingMandate(caller)
+      const device = newDevice()
+      const ends = {
+        COMPLETED: (session: { readonly approval_url?: string }) => approveWith(session, device),
+        REJECTED: (session: { readonly approval_url?: string }) => {
+          const browser = browserOf(session)
+          return Effect.andThen(browser.ceremony(), () => declineMandate(browser.bearer()))
+        }
+      } as const
+      for (const [state, end] of Object.entries(ends)) {
+        const mandate = state === "COMPLETED" ? first : yield* pendingMandate(caller)
+        const body = sessionBody(yield* assertionFor())
+        const { resource } = yield* open(mandate, body, state)
+        yield* end(resource)
+        yield* TestClock.adjust("6 minutes")
+        const { approval_url: _, ...rest } = resource
+        const replay = yield* open(mandate, body, state)
+        assert.deepStrictEqual(replay as unknown, { resource: { ...rest, state }, replayed: true })
+        const events = yield* storedJournal(caller.organization.id, mandate)
+        assert.strictEqual(events.length, 2)
+        assert.strictEqual(
+          yield* tagOf(open(mandate, { ...body, return_state: "another state of 16" }, state)),
+          "IdempotencyKeyReused"
+        )
+      }
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("ends at the approval deadline, and the mandate with it", () =>
+    Effect.gen(function* () {
+      yield* newPendingMandate(caller)
+      const mandate = yield* pendingMandate(caller, { approval_deadline: "2026-12-01T00:01:00Z" })
+      const body = sessionBody(yield* assertionFor())
+      const { resource } = yield* open(mandate, body, "deadline")
+      const token = tokenOf(resource)
+      yield* TestClock.adjust("59999 millis")
+      const shown = yield* openApprovalPage({ token, locale: "en" })
+      assert.strictEqual(shown.expiresAt - shown.now, 1_000_000n)
+      yield* TestClock.adjust("1 millis")
+      assert.strictEqual(yield* tagOf(openApprovalPage({ token, locale: "en" })), "ApprovalSessionClosed")
+      const events = yield* storedJournal(caller.organization.id, mandate)
+      assert.strictEqual(JSON.parse(events[1] ?? "{}").type, "mandate.expired")
+      assert.strictEqual((yield* open(mandate, body, "deadline")).resource.state, "EXPIRED")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("leaves one that had expired before as it was", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const body = sessionBody(yield* assertionFor())
+      yield* open(mandate, body, "expired")
+      yield* TestClock.adjust("5 minutes")
+      yield* openSession(caller, mandate)
+      assert.strictEqual((yield* open(mandate, body, "expired")).resource.state, "EXPIRED")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("keeps its token as a hash, and sealed for itself alone", () =>
+    Effect.gen(function* () {
+      const store = yield* MandateStore
+      const sealer = yield* SecretSealer
+      const mandates = [yield* newPendingMandate(caller), yield* pendingMandate(caller)]
+      const tokens = new Set<string>()
+      const stored: Array<{ readonly id: string; readonly sealedToken: string }> = []
+      for (const mandate of mandates) {
+        const text = Redacted.value(tokenOf(yield* openSession(caller, mandate)))
+        tokens.add(text)
+        assert.strictEqual(decodeBase64Url(text)?.length, APPROVAL_TOKEN_BYTES)
+        const query = { organization: caller.organization.id, stream: { mandate }, approval: true } as const
+        const session = (yield* store.load(query)).stream?.session
+        if (session === undefined) return assert.fail("no session")
+        assert.strictEqual(session.tokenHash, secretHash(Redacted.make(text)))
+        assert.notInclude(
+          JSON.stringify(session, (_, value) => (typeof value === "bigint" ? "" : value)),
+          text
+        )
+        stored.push(session)
+      }
+      assert.strictEqual(tokens.size, mandates.length)
+      const [one, two] = stored
+      const opened = (row: string | undefined, organization: string = caller.organization.id) =>
+        Effect.result(
+          sealer.open(
+            { purpose: "approval_token", organization, row: row ?? "", version: 1 },
+            one?.sealedToken ?? ""
+          )
+        )
+      assert.isTrue(Result.isSuccess(yield* opened(one?.id)))
+      assert.isTrue(Result.isFailure(yield* opened(two?.id)))
+      assert.isTrue(Result.isFailure(yield* opened(one?.id, "org_01jdyyyyyyyyyyyyyyyyyyyyyy")))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("asked for 64 times at once under one key is one", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const body = sessionBody(yield* assertionFor())
+      const answers = yield* Effect.all(
+        Array.from({ length: 64 }, () => open(mandate, body, "k")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(new Set(answers.map(({ resource }) => JSON.stringify(resource))).size, 1)
+      assert.strictEqual(answers.filter(({ replayed }) => !replayed).length, 1)
+    }).pipe(Effect.provide(racingPrograms()))
+  )
+
+  it.effect("asked for at once under many keys supersede each other: one is open in the end", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const asked: Array<readonly [JsonObject, string]> = []
+      for (let number = 0; number < 12; number++) {
+        asked.push([sessionBody(yield* assertionFor()), `key ${number} of many`])
+      }
+      const made = yield* Effect.all(
+        asked.map(([body, key]) => open(mandate, body, key)),
+        { concurrency: "unbounded" }
+      )
+      assert.isTrue(made.every(({ replayed }) => !replayed))
+      const states: Array<string> = []
+      for (const [body, key] of asked) states.push((yield* open(mandate, body, key)).resource.state)
+      assert.deepStrictEqual(states.toSorted(), ["OPEN", ...Array.from({ length: 11 }, () => "SUPERSEDED")])
+    }).pipe(Effect.provide(racingPrograms()))
+  )
+
   it.effect("of a mandate that does not wait is a conflict, told from what is recorded", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
@@ -103,29 +233,71 @@ describe("an approval session", () => {
 })
 
 describe("order of checks", () => {
-  it.effect("schema, resource, return_url, state, assertion, subject, enrolment, jti", () =>
+  /** In their order: what each fault is answered with. */
+  const LADDER = [
+    ["schema", "ValidationFailed"],
+    ["resource", "NotFound"],
+    ["return_url", "ReturnUrlNotAllowed"],
+    ["state", "StateConflict"],
+    ["assertion", "IdentityAssertionInvalid"],
+    ["subject", "SubjectMismatch"],
+    ["enrolment", "EnrolmentNotAllowed"],
+    ["jti", "AssertionReplayed"]
+  ] as const
+  type Fault = (typeof LADDER)[number][0]
+
+  it.effect(
+    "schema, resource, return_url, state, assertion, subject, enrolment, jti, whatever else is wrong",
+    () =>
+      Effect.gen(function* () {
+        const waiting = yield* newPendingMandate(caller)
+        const revoked = yield* pendingMandate(caller)
+        yield* caller.revoke(revoked)
+        yield* open(waiting, sessionBody(yield* assertionFor({ jti: "used" })))
+        const strict = callerOf({ passkeyEnrolment: "CALLER_ALLOWED" })
+
+        const attempt = Effect.fnUntraced(function* (faults: ReadonlySet<Fault>) {
+          const assertion = yield* assertionFor({
+            ...(faults.has("subject") ? { subject: "user_9" } : {}),
+            ...(faults.has("jti") ? { jti: "used" } : {})
+          })
+          const body = sessionBody(faults.has("assertion") ? `${assertion.slice(0, -4)}AAAA` : assertion, {
+            ...(faults.has("return_url") ? { return_url: "https://evil.example/" } : {}),
+            ...(faults.has("schema") ? { return_state: "short" } : {})
+          })
+          const known = faults.has("state") ? revoked : waiting
+          const mandateId = faults.has("resource") ? "mnd_00000000000000000000000000" : known
+          const { write } = faults.has("enrolment") ? strict : caller
+          return yield* createApprovalSession({ ...write(body), mandateId })
+        })
+
+        const combinations = 2 ** LADDER.length
+        for (let combination = 1; combination < combinations; combination++) {
+          const wrong = LADDER.filter((_, index) => (combination & (1 << index)) !== 0)
+          const faults = new Set(wrong.map(([fault]) => fault))
+          assert.strictEqual(yield* tagOf(attempt(faults)), wrong[0]?.[1], [...faults].join(" + "))
+        }
+        assert.strictEqual((yield* attempt(new Set())).resource.state, "OPEN")
+        for (const mandate of [waiting, revoked]) {
+          const events = yield* storedJournal(caller.organization.id, mandate)
+          assert.strictEqual(events.length, mandate === waiting ? 1 : 2)
+        }
+      }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("a refusal uses up neither the jti nor the key", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
-      const good = yield* assertionFor({ jti: "used" })
-      yield* open(mandate, sessionBody(good))
-      const evil = { return_url: "https://evil.example/" }
+      const assertion = yield* assertionFor()
+      const evil = sessionBody(assertion, { return_url: "https://evil.example/" })
+      assert.strictEqual(yield* tagOf(open(mandate, evil, "k")), "ReturnUrlNotAllowed")
       const strict = callerOf({ passkeyEnrolment: "CALLER_ALLOWED" })
-      const strictly = (body: JsonObject) =>
-        createApprovalSession({ ...strict.write(body), mandateId: mandate })
-      assert.strictEqual(
-        yield* tagOf(open("mnd_x", { ...sessionBody("x", evil), return_state: "short" })),
-        "ValidationFailed"
-      )
-      assert.strictEqual(yield* tagOf(open("mnd_x", sessionBody("x", evil))), "NotFound")
-      assert.strictEqual(yield* tagOf(open(mandate, sessionBody("x", evil))), "ReturnUrlNotAllowed")
-      assert.strictEqual(yield* tagOf(open(mandate, sessionBody("x"))), "IdentityAssertionInvalid")
-      const other = yield* assertionFor({ subject: "user_9", jti: "used" })
-      assert.strictEqual(yield* tagOf(strictly(sessionBody(other))), "SubjectMismatch")
-      assert.strictEqual(yield* tagOf(strictly(sessionBody(good))), "EnrolmentNotAllowed")
-      assert.strictEqual(yield* tagOf(open(mandate, sessionBody(good))), "AssertionReplayed")
-      yield* caller.revoke(mandate)
-      assert.strictEqual(yield* tagOf(open(mandate, sessionBody("x", evil))), "ReturnUrlNotAllowed")
-      assert.strictEqual(yield* tagOf(open(mandate, sessionBody("x"))), "StateConflict")
+      const refused = createApprovalSession({
+        ...strict.write(sessionBody(assertion), "k"),
+        mandateId: mandate
+      })
+      assert.strictEqual(yield* tagOf(refused), "EnrolmentNotAllowed")
+      assert.isFalse((yield* open(mandate, sessionBody(assertion), "k")).replayed)
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
@@ -238,6 +410,52 @@ describe("enrolment", () => {
       assert.strictEqual(yield* tagOf(openSession(caller, second)), "EnrolmentNotAllowed")
       yield* approveWith(yield* openSession(caller, second, { enrol: true }), newDevice())
       assert.strictEqual((yield* caller.read(second)).state, "ACTIVE")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  const notTrue = [false, "true", "TRUE", 1, null, [true], { svc_enrol: true }]
+  for (const [title, settings] of [
+    ["CALLER_ALLOWED", { passkeyEnrolment: "CALLER_ALLOWED" }],
+    ["FIRST_USE, once the last passkey was retired,", { passkeyEnrolment: "FIRST_USE" }]
+  ] as const) {
+    it.effect(`${title} takes svc_enrol: true and nothing like it`, () =>
+      Effect.gen(function* () {
+        const mine = callerOf(settings)
+        const subject = { organization: mine.organization.id, subjectReference: "user_8f2" }
+        const first = yield* newPendingMandate(mine)
+        yield* approveWith(yield* openSession(mine, first, { enrol: true }), newDevice())
+        const { data } = yield* listPasskeys({ ...subject, limit: 9 })
+        yield* retirePasskey({ ...subject, passkeyId: data[0]?.id ?? "" })
+        const mandate = yield* pendingMandate(mine)
+        assert.strictEqual(yield* tagOf(openSession(mine, mandate)), "EnrolmentNotAllowed")
+        for (const svc_enrol of notTrue) {
+          assert.strictEqual(
+            yield* tagOf(openSession(mine, mandate, { overrides: { claims: { svc_enrol } } })),
+            "EnrolmentNotAllowed",
+            JSON.stringify(svc_enrol)
+          )
+        }
+        yield* approveWith(yield* openSession(mine, mandate, { enrol: true }), newDevice())
+        assert.strictEqual((yield* mine.read(mandate)).state, "ACTIVE")
+      }).pipe(Effect.provide(memoryPrograms()))
+    )
+  }
+
+  it.effect("a claim where the subject has a passkey lets nobody make another", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      yield* approveWith(yield* openSession(caller, mandate), newDevice())
+      const second = yield* pendingMandate(caller)
+      const browser = browserOf(yield* openSession(caller, second, { enrol: true }))
+      const step = yield* browser.ceremony()
+      assert.strictEqual(step.step, "approve")
+      const made = newDevice().register({
+        challenge: String(step.options.challenge),
+        rp: { id: "approve.svc.test" },
+        user: { id: "AAAA" },
+        pubKeyCredParams: [{ alg: -7 }]
+      })
+      assert.strictEqual(yield* tagOf(browser.register(made)), "EnrolmentNotAllowed")
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })
