@@ -1,9 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import type { JsonObject, JsonValue } from "@svc/protocol/Json"
 import { storedJournal } from "@svc/testkit/ProgramHarness"
-import { FLAG_USER_PRESENT, type Misbehaviour } from "@svc/testkit/SoftwarePasskey"
+import {
+  FLAG_ATTESTED_CREDENTIAL,
+  FLAG_BACKED_UP,
+  FLAG_BACKUP_ELIGIBLE,
+  FLAG_USER_PRESENT,
+  FLAG_USER_VERIFIED,
+  type Misbehaviour,
+  makeSoftwarePasskey,
+  type SoftwareAssertion
+} from "@svc/testkit/SoftwarePasskey"
 import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -28,14 +37,77 @@ const subject = { organization, subjectReference: "user_8f2" }
 const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => error._tag)
 
+const ORIGIN = "https://approve.svc.test"
+
 /** A mandate, an open session, and a device whose passkey the subject already has. */
-const enrolled = Effect.gen(function* () {
+const enrolledWith = Effect.fnUntraced(function* (device: Device) {
   const first = yield* newPendingMandate(caller)
-  const device = newDevice()
   yield* approveWith(yield* openSession(caller, first), device)
   const mandate = yield* pendingMandate(caller)
   const session = yield* openSession(caller, mandate)
   return { device, mandate, session, browser: browserOf(session) }
+})
+
+const enrolled = Effect.suspend(() => enrolledWith(newDevice()))
+
+describe("what the browser is asked for", () => {
+  it.effect("is a resident, verified passkey of this rp, and then the statement signed with it", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const session = yield* openSession(caller, mandate)
+      const browser = browserOf(session)
+      const register = yield* browser.ceremony()
+      const { challenge, user, ...creation } = register.options as {
+        readonly challenge: string
+        readonly user: { readonly id: string }
+      }
+      assert.strictEqual(decodeBase64Url(challenge)?.length, 32)
+      assert.strictEqual(decodeBase64Url(user.id)?.length, 32)
+      assert.deepStrictEqual(creation as unknown, {
+        rp: { id: "approve.svc.test", name: "Ağaç & Söhne" },
+        pubKeyCredParams: [-7, -8, -257].map((alg) => ({ type: "public-key", alg })),
+        timeout: 300_000,
+        excludeCredentials: [],
+        authenticatorSelection: {
+          residentKey: "required",
+          requireResidentKey: true,
+          userVerification: "required"
+        },
+        attestation: "none"
+      })
+      const device = newDevice()
+      const created = device.register(register.options as never)
+      yield* browser.register(created)
+      yield* TestClock.adjust("10 seconds")
+      const { options, statement } = yield* browser.ceremony()
+      assert.deepStrictEqual(options as unknown, {
+        challenge: encodeBase64Url(approvalChallenge(statement as unknown as JsonValue)),
+        rpId: "approve.svc.test",
+        timeout: 290_000,
+        allowCredentials: [{ type: "public-key", id: created.id }],
+        userVerification: "required"
+      })
+      const { display, nonce, policy, ...facts } = statement ?? assert.fail("no statement")
+      assert.strictEqual(decodeBase64Url(nonce)?.length, 32)
+      assert.strictEqual(display.locale, "en")
+      const shown = yield* caller.read(mandate)
+      assert.deepStrictEqual(policy, shown.policy)
+      assert.deepStrictEqual(facts as unknown, {
+        approval_session_id: session.id,
+        environment: "test",
+        organization_id: organization,
+        organization_name: "Ağaç & Söhne",
+        mandate_id: mandate,
+        subject_reference: "user_8f2",
+        kind: "SINGLE",
+        policy_digest: shown.policy_digest,
+        window: shown.window,
+        approval_deadline: shown.approval_deadline
+      })
+      const again = yield* browser.ceremony()
+      assert.notStrictEqual(again.statement?.nonce, nonce)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
 })
 
 describe("the first approval of a subject", () => {
@@ -250,31 +322,213 @@ describe("a challenge", () => {
     }).pipe(Effect.provide(racingPrograms()))
   )
 
-  const faults: Readonly<Record<string, Misbehaviour>> = {
-    "another origin": { origin: "https://approve.svc.test:8443" },
-    "another rp id": { rpId: "svc.test" },
-    "another type": { type: "webauthn.create" },
-    "another challenge": { challenge: "AAAA" },
-    "cross-origin": { crossOrigin: true },
-    "a top origin": { topOrigin: "https://evil.example" },
-    "a user that was not verified": { flags: FLAG_USER_PRESENT | 8 | 16 },
-    "another user's handle": { userHandle: "AAAA" }
+  /** On record: a passkey that may be backed up, with a counter that counts. */
+  const counting = () => makeSoftwarePasskey({ origin: ORIGIN, counter: 5 })
+  const VERIFIED = FLAG_USER_PRESENT | FLAG_USER_VERIFIED
+  const loosened = (text: string) => `${text.slice(0, -1)}${text.endsWith("B") ? "C" : "B"}`
+
+  type Spoil = (answer: SoftwareAssertion) => unknown
+  interface Faulty {
+    readonly misbehaviour?: Misbehaviour
+    readonly spoil?: Spoil
   }
-  for (const [title, misbehaviour] of Object.entries(faults)) {
+  const inResponse =
+    (member: keyof SoftwareAssertion["response"], change: (text: string) => string): Spoil =>
+    (answer) => ({
+      ...answer,
+      response: { ...answer.response, [member]: change(answer.response[member] ?? "") }
+    })
+
+  /** What reaches verification and is refused there. */
+  const faults: Readonly<Record<string, Faulty>> = {
+    "another origin": { misbehaviour: { origin: "https://evil.example" } },
+    "another port": { misbehaviour: { origin: `${ORIGIN}:8443` } },
+    "the default port": { misbehaviour: { origin: `${ORIGIN}:443` } },
+    http: { misbehaviour: { origin: "http://approve.svc.test" } },
+    "a parent domain as rp id": { misbehaviour: { rpId: "svc.test" } },
+    "another rp id": { misbehaviour: { rpId: "evil.example" } },
+    "the type of a registration": { misbehaviour: { type: "webauthn.create" } },
+    "another challenge": { misbehaviour: { challenge: "A".repeat(43) } },
+    "cross-origin": { misbehaviour: { crossOrigin: true } },
+    "a top origin": { misbehaviour: { topOrigin: "https://evil.example" } },
+    "a top origin of its own": { misbehaviour: { topOrigin: ORIGIN } },
+    "a user that was not verified": {
+      misbehaviour: { flags: FLAG_USER_PRESENT | FLAG_BACKUP_ELIGIBLE | FLAG_BACKED_UP }
+    },
+    "a user that was not present": {
+      misbehaviour: { flags: FLAG_USER_VERIFIED | FLAG_BACKUP_ELIGIBLE | FLAG_BACKED_UP }
+    },
+    "backed up without being eligible": { misbehaviour: { flags: VERIFIED | FLAG_BACKED_UP } },
+    "another eligibility than at enrolment": { misbehaviour: { flags: VERIFIED } },
+    "a counter that stands still": { misbehaviour: { counter: 5 } },
+    "a counter that went back": { misbehaviour: { counter: 4 } },
+    "a counter that was reset": { misbehaviour: { counter: 0 } },
+    "another user's handle": { misbehaviour: { userHandle: "A".repeat(43) } },
+    "an empty user handle": { misbehaviour: { userHandle: "" } },
+    "another credential's id": { misbehaviour: { id: "A".repeat(43) } },
+    "an id that is not the rawId": { spoil: (answer) => ({ ...answer, rawId: "A".repeat(43) }) },
+    "a rawId that is not the id": { spoil: (answer) => ({ ...answer, id: "A".repeat(43) }) },
+    "a signature of something else": { spoil: inResponse("signature", () => "MAYCAQECAQE") },
+    "authenticator data that was not signed": {
+      spoil: inResponse(
+        "authenticatorData",
+        (text) => `${text.slice(0, 44)}${text.slice(44).replace("A", "B")}`
+      )
+    },
+    "authenticator data cut short": { spoil: inResponse("authenticatorData", (text) => text.slice(0, 40)) },
+    "client data that is no JSON": { misbehaviour: { clientDataJson: () => "x" } },
+    "a signature that is r then s": { misbehaviour: { signature: () => new Uint8Array(64).fill(1) } }
+  }
+  /** What never reaches it. */
+  const malformed: Readonly<Record<string, Spoil>> = {
+    "a padded id": (answer) => ({ ...answer, id: `${answer.id}=` }),
+    "a padded rawId": (answer) => ({ ...answer, rawId: `${answer.rawId}=` }),
+    "loose bits in the id": (answer) => ({ ...answer, id: loosened(answer.id), rawId: loosened(answer.id) }),
+    "a padded signature": inResponse("signature", (text) => `${text}=`),
+    "padded client data": inResponse("clientDataJSON", (text) => `${text}==`),
+    "padded authenticator data": inResponse("authenticatorData", (text) => `${text}=`),
+    "a padded user handle": inResponse("userHandle", (text) => `${text}=`),
+    "loose bits in the user handle": inResponse("userHandle", loosened),
+    "the other alphabet": inResponse("authenticatorData", (text) => `+/${text.slice(2)}`),
+    "a line feed": inResponse("signature", (text) => `${text}\n`),
+    "an empty signature": inResponse("signature", () => ""),
+    "no client data": inResponse("clientDataJSON", () => ""),
+    "another type of credential": (answer) => ({ ...answer, type: "password" })
+  }
+
+  for (const [title, { misbehaviour = {}, spoil = (answer: SoftwareAssertion) => answer }] of Object.entries(
+    faults
+  )) {
     it.effect(`is refused and spent with ${title}`, () =>
       Effect.gen(function* () {
-        const { browser, device, mandate } = yield* enrolled
+        const { browser, device, mandate } = yield* enrolledWith(counting())
         const step = yield* browser.ceremony()
-        const answer = device.authenticate(step.options as never, misbehaviour)
+        const answer = spoil(device.authenticate(step.options as never, misbehaviour))
         assert.strictEqual(yield* tagOf(browser.approve(answer)), "PasskeyVerificationFailed")
         assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
-        assert.strictEqual(
-          yield* tagOf(browser.approve(device.authenticate(step.options as never))),
-          "PasskeyVerificationFailed"
-        )
+        const honest = device.authenticate(step.options as never, { counter: 8 })
+        assert.strictEqual(yield* tagOf(browser.approve(honest)), "PasskeyVerificationFailed")
+        const next = yield* browser.ceremony()
+        yield* browser.approve(device.authenticate(next.options as never, { counter: 8 }))
+        assert.strictEqual((yield* storedJournal(organization, mandate)).length, 2)
       }).pipe(Effect.provide(memoryPrograms()))
     )
   }
+
+  it.effect("is not spent by what is malformed", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolledWith(counting())
+      const step = yield* browser.ceremony()
+      const answer = device.authenticate(step.options as never)
+      for (const [title, spoil] of Object.entries(malformed)) {
+        assert.strictEqual(yield* tagOf(browser.approve(spoil(answer))), "ValidationFailed", title)
+      }
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+      yield* browser.approve(answer)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is refused and spent with the passkey of another subject, and of another organization", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const others = [
+        { caller, subject: "user_9" },
+        { caller: callerOf({ id: "org_01jdyyyyyyyyyyyyyyyyyyyyyy" }), subject: "user_8f2" }
+      ]
+      for (const other of others) {
+        const theirs = newDevice()
+        const theirMandate = yield* pendingMandate(other.caller, { subject_reference: other.subject })
+        const session = yield* openSession(other.caller, theirMandate, { subject: other.subject })
+        yield* approveWith(session, theirs)
+        const step = yield* browser.ceremony()
+        const { challenge, rpId } = step.options as { readonly challenge: string; readonly rpId: string }
+        const foreign = theirs.authenticate({ challenge, rpId })
+        assert.strictEqual(yield* tagOf(browser.approve(foreign)), "PasskeyVerificationFailed")
+        const own = device.authenticate(step.options as never)
+        assert.strictEqual(yield* tagOf(browser.approve(own)), "PasskeyVerificationFailed")
+        const named = { challenge: String((yield* browser.ceremony()).options.challenge), rpId }
+        const disguised = theirs.authenticate(named, {
+          id: own.id,
+          userHandle: own.response.userHandle ?? null
+        })
+        assert.strictEqual(yield* tagOf(browser.approve(disguised)), "PasskeyVerificationFailed")
+      }
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("of a registration is refused and spent by what is no sound registration", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const browser = browserOf(yield* openSession(caller, mandate))
+      const device = newDevice()
+      const attested = FLAG_ATTESTED_CREDENTIAL | FLAG_BACKUP_ELIGIBLE | FLAG_BACKED_UP
+      const registrationFaults: Readonly<Record<string, Misbehaviour>> = {
+        origin: { origin: `${ORIGIN}:8443` },
+        "rp id": { rpId: "svc.test" },
+        type: { type: "webauthn.get" },
+        challenge: { challenge: "A".repeat(43) },
+        crossOrigin: { crossOrigin: true },
+        topOrigin: { topOrigin: ORIGIN },
+        "not verified": { flags: attested | FLAG_USER_PRESENT },
+        "not present": { flags: attested | FLAG_USER_VERIFIED },
+        "backed up, not eligible": { flags: VERIFIED | FLAG_ATTESTED_CREDENTIAL | FLAG_BACKED_UP },
+        "no credential": { flags: VERIFIED },
+        id: { id: "A".repeat(43) },
+        rawId: { rawId: "A".repeat(43) }
+      }
+      for (const [title, misbehaviour] of Object.entries(registrationFaults)) {
+        const { options, step } = yield* browser.ceremony()
+        assert.strictEqual(step, "register")
+        const refused = tagOf(browser.register(device.register(options as never, misbehaviour)))
+        assert.strictEqual(yield* refused, "PasskeyVerificationFailed", title)
+        const honest = tagOf(browser.register(newDevice().register(options as never)))
+        assert.strictEqual(yield* honest, "PasskeyVerificationFailed", title)
+      }
+      const { options } = yield* browser.ceremony()
+      yield* browser.register(newDevice().register(options as never))
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("of one step does not serve the other", () =>
+    Effect.gen(function* () {
+      const browser = browserOf(yield* openSession(caller, yield* newPendingMandate(caller)))
+      const device = newDevice()
+      const register = yield* browser.ceremony()
+      const created = device.register(register.options as never)
+      const { challenge, rp } = register.options as {
+        readonly challenge: string
+        readonly rp: { id: string }
+      }
+      const early = device.authenticate({ challenge, rpId: rp.id })
+      assert.strictEqual(yield* tagOf(browser.approve(early)), "PasskeyVerificationFailed")
+      yield* browser.register(created)
+      assert.strictEqual(yield* tagOf(browser.register(created)), "PasskeyVerificationFailed")
+      const { options } = yield* browser.ceremony()
+      assert.strictEqual(yield* tagOf(browser.register(created)), "PasskeyVerificationFailed")
+      yield* browser.approve(device.authenticate(options as never))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is answered without a user handle too, and the proof has none then", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      yield* browser.approve(device.authenticate(step.options as never, { userHandle: null }))
+      const [, text] = yield* storedJournal(organization, mandate)
+      assert.sameMembers(Object.keys(JSON.parse(text ?? "").data.approval), [
+        "statement",
+        "rp_id",
+        "origin",
+        "authenticator_data",
+        "client_data_json",
+        "signature",
+        "credential",
+        "identity"
+      ])
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
 })
 
 describe("what closes a session", () => {
