@@ -1,11 +1,19 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
-import { Cause, Effect, Exit, Layer, Tracer } from "effect"
+import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import { type Misbehaviour, makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+import { Cause, Effect, Exit, Layer, Metric, Tracer } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { afterEach, beforeEach, vi } from "vitest"
+import type { StoreSetting } from "../src/StoreSetting.ts"
 import type { RawAnswer } from "./RawExchange.ts"
 import {
+  APPROVAL_ORIGIN,
   bodyOf,
   drawCommitment,
   newKey,
@@ -57,9 +65,19 @@ const tracerTo = (spans: Array<string>): Layer.Layer<never> => {
   return Layer.succeed(Tracer.Tracer)(tracer)
 }
 
+/** Forms are looked up by so many of their first characters: there are many of them, and a lot of text. */
+const INDEXED_CHARACTERS = 8
+
 /** Each secret by what it is, in every form that it could be written in. */
 class Canaries {
-  readonly #forms = new Map<string, string>()
+  readonly #forms = new Map<string, Map<string, string>>()
+
+  #add(form: string, what: string): void {
+    if (form.length < INDEXED_CHARACTERS) throw new Error(`too short to be told from other text: ${what}`)
+    const start = form.slice(0, INDEXED_CHARACTERS)
+    const alike = this.#forms.get(start) ?? new Map<string, string>()
+    this.#forms.set(start, alike.set(form, what))
+  }
 
   plant(what: string, secret: string): string {
     for (const form of [
@@ -70,7 +88,7 @@ class Canaries {
       Buffer.from(secret).toString("hex"),
       JSON.stringify(secret).slice(1, -1)
     ]) {
-      this.#forms.set(form, what)
+      this.#add(form, what)
     }
     return secret
   }
@@ -78,14 +96,20 @@ class Canaries {
   plantBytes(what: string, bytes: Uint8Array): void {
     const buffer = Buffer.from(bytes)
     for (const encoding of ["base64", "base64url", "hex"] as const) {
-      this.#forms.set(buffer.toString(encoding), what)
+      this.#add(buffer.toString(encoding), what)
     }
-    this.#forms.set(String(bytes), what)
+    this.#add(String(bytes), what)
   }
 
   /** Which secrets the text holds. */
   foundIn(text: string): ReadonlyArray<string> {
-    return [...this.#forms].flatMap(([form, what]) => (text.includes(form) ? [what] : []))
+    const found = new Set<string>()
+    for (let at = 0; at + INDEXED_CHARACTERS <= text.length; at++) {
+      for (const [form, what] of this.#forms.get(text.slice(at, at + INDEXED_CHARACTERS)) ?? []) {
+        if (text.startsWith(form, at)) found.add(what)
+      }
+    }
+    return [...found]
   }
 }
 
@@ -105,6 +129,24 @@ const plantSession = (
   canaries.plant("return_state", session.body.return_state)
   plantAssertion(canaries, "identity assertion", session.body.identity_assertion)
   return session
+}
+
+/** A passkey whose every answer is planted: what it gives goes to the service, and nowhere else. */
+const plantedPasskey = (canaries: Canaries): SoftwarePasskey => {
+  const passkey = makeSoftwarePasskey({ origin: APPROVAL_ORIGIN })
+  const planted = <Answer extends { readonly id: string; readonly response: object }>(
+    answer: Answer
+  ): Answer => {
+    canaries.plant("credential id", answer.id)
+    for (const [member, value] of Object.entries(answer.response)) {
+      if (typeof value === "string") canaries.plant(`passkey's ${member}`, value)
+    }
+    return answer
+  }
+  return {
+    register: (...input) => planted(passkey.register(...input)),
+    authenticate: (...input) => planted(passkey.authenticate(...input))
+  }
 }
 
 const plantCookies = (canaries: Canaries, browser: ReturnType<Service["newBrowser"]>): void => {
@@ -131,7 +173,7 @@ const liveThrough = Effect.fnUntraced(function* ({ service, canaries, answers }:
   })
   const superseded = plantSession(canaries, yield* tenant.openSession(mandate.id))
   const session = plantSession(canaries, yield* tenant.openSession(mandate.id))
-  const browser = service.newBrowser()
+  const browser = service.newBrowser(plantedPasskey(canaries))
   answers.push(yield* service.request(session.path), yield* service.request(superseded.path))
   answers.push(yield* browser.register(session.path))
   plantCookies(canaries, browser)
@@ -280,7 +322,7 @@ const failOnApproval = Effect.fnUntraced(function* (story: Story, life: Life) {
   const fresh = yield* tenant.newMandate({ subject_reference: "user_3" })
   const identity_assertion = yield* tenant.assertionFor({ subject: "user_3" })
   const session = plantSession(canaries, yield* tenant.openSession(fresh.id, { identity_assertion }))
-  const browser = service.newBrowser()
+  const browser = service.newBrowser(plantedPasskey(canaries))
   const { path, token } = session
   answers.push(
     yield* browser.post(`${path}/decline`, {}),
@@ -290,21 +332,95 @@ const failOnApproval = Effect.fnUntraced(function* (story: Story, life: Life) {
     yield* service.request(`${path}?token=${token}`),
     yield* service.request(`/${token}`),
     yield* service.request(`/approve/${token}/${token}`),
+    yield* service.request(`/approve/${token}%ZZ`),
+    yield* service.request(`/approve/%${token.charCodeAt(0).toString(16)}${token.slice(1)}`),
+    yield* service.request(`${path};${token}`),
     yield* service.request(path.toUpperCase()),
+    yield* service.request(path, { method: "HEAD" }),
     yield* service.request(path, { method: "DELETE" }),
+    yield* service.request(path, { method: "OPTIONS" }),
+    yield* service.request(`${path}/approval`),
+    yield* service.request(path, {
+      headers: { referer: `https://approve.example${path}`, "user-agent": token }
+    }),
+    yield* service.request(path, {
+      headers: { "accept-language": token, "x-request-id": token, traceparent: token }
+    }),
     yield* service.request(life.session.path),
     yield* browser.post(`${life.session.path}/approval`, {}),
     yield* browser.post(`${path}/ceremony?${token}`, {}),
     yield* browser.post(`${path}/ceremony`, {}, { headers: { origin: `https://${token}.example` } }),
     yield* browser.post(`${path}/ceremony`, {}, { headers: { "content-type": token } }),
+    yield* browser.post(`${path}/ceremony`, {}, { headers: { accept: `text/${token}` } }),
     yield* browser.post(`${path}/ceremony`, {}, { body: `{"${token}` }),
-    yield* browser.post(`${path}/approval`, { id: token })
+    yield* browser.post(`${path}/ceremony`, {}, { body: `{"${token}":1,"${token}":1}` }),
+    yield* browser.post(`${path}/ceremony`, { [token]: token }),
+    yield* browser.post(`${path}/decline`, { [token]: token }),
+    yield* browser.post(`${path}/approval`, { id: token }),
+    yield* browser.post(`${path}/approval`, {}, { body: token.repeat(2000) })
   )
   plantCookies(canaries, browser)
-  for (const misbehaviour of [{ origin: "https://a.example" }, { type: "x" }, { id: token }]) {
+  const [cookie] = browser.cookies.values()
+  answers.push(
+    yield* browser.post(`${path}/approval`, {}, { headers: { cookie: `other=${cookie}; ${cookie}` } }),
+    yield* browser.post(`${path}/approval`, { [cookie ?? ""]: cookie }),
+    yield* browser.post(`${path}/approval`, {}, { body: `{"${cookie}` })
+  )
+  for (const misbehaviour of [
+    { origin: "https://a.example" },
+    { origin: `https://${token}.example` },
+    { type: "x" },
+    { id: token },
+    { challenge: token },
+    { crossOrigin: true },
+    { topOrigin: token },
+    { userHandle: token },
+    { rpId: "evil.example" },
+    { flags: 1 },
+    { clientDataJson: () => `{"${token}` },
+    { signature: () => new Uint8Array(64) }
+  ] satisfies ReadonlyArray<Misbehaviour>) {
     const { options } = yield* browser.ceremony(path)
-    answers.push(yield* browser.post(`${path}/approval`, browser.passkey.authenticate(options, misbehaviour)))
+    const answer = browser.passkey.authenticate(options, misbehaviour)
+    answers.push(
+      yield* browser.post(`${path}/approval`, answer),
+      yield* browser.post(`${path}/approval`, { ...answer, id: `${answer.id}=` }),
+      yield* browser.post(`${path}/passkey`, answer)
+    )
   }
+  yield* failAtEnrolment(story)
+})
+
+/** A passkey on trial that another session overtakes, one that is refused, and a session that may not enrol. */
+const failAtEnrolment = Effect.fnUntraced(function* ({ service, canaries, answers }: Story) {
+  const { tenant } = service
+  const subject = "user_4"
+  const open = Effect.fnUntraced(function* (parts: Partial<Parameters<Tenant["assertionFor"]>[0]> = {}) {
+    const mandate = yield* tenant.newMandate({ subject_reference: subject })
+    const identity_assertion = yield* tenant.assertionFor({ subject, ...parts })
+    return plantSession(canaries, yield* tenant.openSession(mandate.id, { identity_assertion }))
+  })
+  const [one, two] = [yield* open(), yield* open()]
+  const browsers = [one, two].map(() => service.newBrowser(plantedPasskey(canaries)))
+  const [first, second] = [browsers[0]!, browsers[1]!]
+  const { options: creation } = yield* first.ceremony(one.path)
+  const refused = first.passkey.register(creation, { origin: "https://evil.example" })
+  answers.push(yield* first.post(`${one.path}/passkey`, refused), yield* first.register(one.path))
+  const { options } = yield* first.ceremony(one.path)
+  answers.push(
+    yield* second.register(two.path),
+    yield* second.approve(two.path),
+    yield* first.post(`${one.path}/approval`, first.passkey.authenticate(options)),
+    yield* first.post(`${one.path}/passkey`, first.passkey.register(creation))
+  )
+  for (const browser of browsers) plantCookies(canaries, browser)
+  const passkeys = yield* tenant.get(`/v1/subjects/${subject}/passkeys`)
+  const path = `/v1/subjects/${subject}/passkeys/${passkeys.data[0].id}`
+  answers.push(yield* tenant.send({ method: "DELETE", path }), yield* first.post(`${one.path}/ceremony`, {}))
+  const mandate = yield* tenant.newMandate({ subject_reference: subject })
+  const identity_assertion = yield* tenant.assertionFor({ subject })
+  const body = plantSessionBody(canaries, yield* tenant.sessionBody({ identity_assertion }))
+  answers.push(yield* tenant.write("POST", `/v1/mandates/${mandate.id}/approval-sessions`, body))
 })
 
 /** What is refused below the routes, and when the store fails. */
@@ -343,9 +459,9 @@ const failBelow = Effect.fnUntraced(function* ({ service, answers }: Story, { op
   }
 })
 
-const tellStory = Effect.gen(function* () {
+const tellStory = Effect.fnUntraced(function* (store: StoreSetting = "memory") {
   const spans: Array<string> = []
-  const service = yield* startService({ observing: tracerTo(spans) })
+  const service = yield* startService({ observing: tracerTo(spans), store })
   const canaries = new Canaries()
   const { other, tenant } = service
   canaries.plant("API key", tenant.key)
@@ -368,7 +484,7 @@ const problemsOf = (answers: ReadonlyArray<RawAnswer>) =>
 describe("secrets", () => {
   it.live("are in no log line, no span, no problem and no header, in any form", () =>
     Effect.gen(function* () {
-      const { answers, canaries, service, spans } = yield* tellStory
+      const { answers, canaries, service, spans } = yield* tellStory()
       const problems = problemsOf(answers)
       const codes = new Set(problems.map(({ body }) => JSON.parse(body).code as string))
       assert.includeMembers([...codes], EXPECTED_CODES)
@@ -380,9 +496,46 @@ describe("secrets", () => {
       assert.isAbove(service.log.length, answers.length)
       for (const line of [...service.log, ...printed])
         assert.deepStrictEqual(canaries.foundIn(line), [], line)
+      assert.deepStrictEqual(canaries.foundIn(yield* Metric.dump), [])
       assert.include(spans.join("\n"), "commitAuthorization")
       for (const span of spans) assert.deepStrictEqual(canaries.foundIn(span), [], span)
     })
+  )
+
+  it.live(
+    "are neither in what is said of statements, nor in the rows of any table",
+    () =>
+      Effect.gen(function* () {
+        const folder = mkdtempSync(join(tmpdir(), "svc-canaries-"))
+        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true, force: true })))
+        const pglite = join(folder, "database")
+        const { canaries, problems, said } = yield* Effect.scoped(
+          Effect.map(tellStory({ pglite }), ({ answers, canaries, service, spans }) => ({
+            canaries,
+            problems: problemsOf(answers).map(({ body }) => body),
+            said: [...spans, ...service.log]
+          }))
+        )
+        assert.include(said.join("\n"), "sql.")
+        for (const text of [...said, ...printed, ...problems]) {
+          assert.deepStrictEqual(canaries.foundIn(text), [], text)
+        }
+        const rows = yield* everyRowOf(pglite)
+        for (const table of ["approval_session", "subject", "claim", "event"]) {
+          assert.isTrue(rows.has(table), `${table} is one of ${[...rows.keys()].join(", ")}`)
+        }
+        const kept = new Set<string>()
+        for (const [table, texts] of rows) {
+          for (const text of texts) {
+            const found = canaries.foundIn(text).filter((what) => !KEPT.some((allowed) => allowed.test(what)))
+            assert.deepStrictEqual(found, [], `${table}: ${text}`)
+            for (const what of canaries.foundIn(text)) kept.add(what)
+          }
+        }
+        // What may be there is there: the search would have found the rest.
+        assert.includeMembers([...kept], ["return_state", "credential id", "passkey's signature"])
+      }),
+    EMBEDDED_TIMEOUT_MS
   )
 
   it("would be found if they were there", () => {
@@ -394,6 +547,36 @@ describe("secrets", () => {
     assert.deepStrictEqual(canaries.foundIn("nothing"), [])
   })
 })
+
+/** A whole story on an embedded database, on a machine that has other things to do, in milliseconds. */
+const EMBEDDED_TIMEOUT_MS = 120_000
+
+/** What the tables do hold: where to return to, the proof of an approval, and openings once they were revealed. */
+const KEPT = [
+  /^return_state$/u,
+  /^credential id$/u,
+  /^passkey's /u,
+  /^opening that was (committed|cancelled)$/u
+]
+
+/** Every row of every table, as text, by table. */
+const everyRowOf = (folder: string) =>
+  Effect.gen(function* () {
+    const { reads: sql } = yield* PgliteStore.connect({ folder })
+    const tables = yield* sql<{ readonly schema: string; readonly name: string }>`
+      SELECT table_schema AS schema, table_name AS name FROM information_schema.tables
+      WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')`
+    const rows = new Map<string, ReadonlyArray<string>>()
+    for (const { name, schema } of tables) {
+      const found = yield* sql<{ readonly row: string }>`
+        SELECT row_to_json(t)::text AS row FROM ${sql(`${schema}.${name}`)} AS t`
+      rows.set(
+        name,
+        found.map(({ row }) => row)
+      )
+    }
+    return rows
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
 
 /** Each stands for a kind of failure that the story has. */
 const EXPECTED_CODES = [
@@ -412,6 +595,8 @@ const EXPECTED_CODES = [
   "terminal_state_conflict",
   "state_conflict",
   "assertion_replayed",
+  "enrolment_not_allowed",
+  "payload_too_large",
   "approval_session_bound",
   "approval_session_closed",
   "unsupported_media_type",
@@ -430,7 +615,7 @@ const EXPECTED_CODES = [
 describe("log lines", () => {
   it.live("are JSON objects that name the request, and what it was about as far as that is known", () =>
     Effect.gen(function* () {
-      const { answers, life, service } = yield* tellStory
+      const { answers, life, service } = yield* tellStory()
       const lines = service.log.map((line) => JSON.parse(line) as Record<string, unknown>)
       const ids = new Set(lines.map((line) => line.request_id))
       for (const line of lines) {

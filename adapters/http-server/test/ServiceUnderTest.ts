@@ -18,6 +18,7 @@ import * as ApprovalServer from "../src/approval/ApprovalServer.ts"
 import type { ServerConfig } from "../src/Config.ts"
 import * as JsonLog from "../src/JsonLog.ts"
 import { portsLayer } from "../src/Service.ts"
+import type { StoreSetting } from "../src/StoreSetting.ts"
 import { type Asking, type House, makeBrowser } from "./ApprovalVisitor.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
@@ -36,11 +37,13 @@ export type PlannedFault = "unavailable" | "defect" | undefined
 export interface ServiceOptions {
   /** A tracer, for instance. */
   readonly observing?: Layer.Layer<never>
+  /** Default: memory. */
+  readonly store?: StoreSetting
 }
 
-const configOf = (masterKey: Uint8Array): ServerConfig => ({
+const configOf = (masterKey: Uint8Array, store: StoreSetting): ServerConfig => ({
   environment: "test",
-  store: "memory",
+  store,
   port: 0,
   approvalPort: 0,
   baseUrl: API_BASE_URL,
@@ -158,14 +161,14 @@ export const newKey = (): string => {
 }
 
 /**
- * Both listeners of the service on the memory store, with two organizations that have all settings. Their log, at its
+ * Both listeners of the service, on the memory store unless another is named, with two organizations that have all settings. Their log, at its
  * most talkative, goes to `log` alone.
  */
 export const startService = Effect.fnUntraced(function* (options: ServiceOptions = {}) {
   const log: Array<string> = []
   const watch: StoreWatch = { writes: [], fault: undefined }
   const masterKey = new Uint8Array(randomBytes(MASTER_KEY_BYTES))
-  const config = configOf(masterKey)
+  const config = configOf(masterKey, options.store ?? "memory")
   const observing = Layer.merge(logTo(log), options.observing ?? Layer.empty)
   const services = yield* watched(watch).pipe(
     Layer.provideMerge(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),

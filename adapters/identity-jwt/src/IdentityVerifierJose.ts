@@ -5,7 +5,7 @@ import {
   type VerifiedIdentity
 } from "@svc/domain/ports/IdentityVerifier"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect, Layer, type Result } from "effect"
+import { Effect, Layer, Redacted, type Result } from "effect"
 import { type CryptoKey, compactVerify } from "jose"
 import { readClaims, readCompactJws } from "./CompactJws.ts"
 import { checkClaims } from "./IdentityClaims.ts"
@@ -30,7 +30,10 @@ export interface IdentityVerifierOptions {
 const refused = (reason: IdentityFault): IdentityAssertionRefused => new IdentityAssertionRefused({ reason })
 
 const keysUnavailable = (cause: unknown): IdentityAssertionRefused =>
-  new IdentityAssertionRefused({ reason: "keys_unavailable" satisfies IdentityFault, cause })
+  new IdentityAssertionRefused({
+    reason: "keys_unavailable" satisfies IdentityFault,
+    cause: Redacted.make(cause)
+  })
 
 const checked = <A>(result: Result.Result<A, IdentityFault>): Effect.Effect<A, IdentityAssertionRefused> =>
   Effect.mapError(Effect.fromResult(result), refused)

@@ -1,6 +1,6 @@
 /**
  * Why a passkey is refused (part 6): the `reason` of a `PasskeyRefused`. `library_refused` stands for whatever the
- * library's own checks find; its error is the `cause`.
+ * library's own checks find; its error is the redacted `cause`.
  */
 export type PasskeyFault =
   | "library_refused"

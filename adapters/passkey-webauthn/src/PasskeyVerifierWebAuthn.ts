@@ -9,7 +9,7 @@ import {
   type VerifiedRegistration
 } from "@svc/domain/ports/PasskeyVerifier"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Redacted, Result } from "effect"
 import { checkClientData } from "./ClientData.ts"
 import { ACCEPTED_ALGORITHMS, acceptedAlgorithm, ES256 } from "./CredentialKey.ts"
 import { isDerP256Signature } from "./EcdsaSignature.ts"
@@ -33,7 +33,8 @@ const refused = (reason: PasskeyFault): PasskeyRefused => new PasskeyRefused({ r
 const attempt = <A>(run: () => A | Promise<A>): Effect.Effect<A, PasskeyRefused> =>
   Effect.tryPromise({
     try: async () => run(),
-    catch: (cause) => new PasskeyRefused({ reason: "library_refused" satisfies PasskeyFault, cause })
+    catch: (cause) =>
+      new PasskeyRefused({ reason: "library_refused" satisfies PasskeyFault, cause: Redacted.make(cause) })
   })
 
 const checked = <A>(result: Checked<A>): Effect.Effect<A, PasskeyRefused> =>

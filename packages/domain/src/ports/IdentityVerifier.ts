@@ -1,13 +1,13 @@
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Redacted } from "effect"
 import type { IdentitySettings } from "../Organization.ts"
 
 /** The assertion does not meet what the organization configured. */
 export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertionRefused")<{
   /** A word of the adapter's own, for the log: it quotes nothing of the assertion. */
   readonly reason: string
-  /** What a library said. It may quote the assertion, so it is never logged. */
-  readonly cause?: unknown
+  /** What a library said. It may quote the assertion, so neither logs nor traces may show it. */
+  readonly cause?: Redacted.Redacted<unknown>
 }> {}
 
 export interface VerifiedIdentity {

@@ -1,11 +1,11 @@
-import { Context, Data, type Effect } from "effect"
+import { Context, Data, type Effect, type Redacted } from "effect"
 
 /** What the passkey answered does not verify. */
 export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{
   /** A word of the adapter's own, for the log: it quotes nothing of what was answered. */
   readonly reason: string
-  /** What a library said. It may quote the answer, so it is never logged. */
-  readonly cause?: unknown
+  /** What a library said. It may quote the answer, so neither logs nor traces may show it. */
+  readonly cause?: Redacted.Redacted<unknown>
 }> {}
 
 /** The relying party as the deployment configures it; never derived from a request (part 6). */
