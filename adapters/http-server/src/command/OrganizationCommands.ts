@@ -158,7 +158,10 @@ const create: StoreCommand = {
   --billing-account <reference>      needed for live keys
   --return-origin <origin>...        where approvals may return to, such as https://shop.example
   --report-grace-seconds <0-3600>    how late an outcome may be reported; default 0, to be stated for live
-  --passkey-enrolment <how>          FIRST_USE (default) or CALLER_ALLOWED
+  --passkey-enrolment <how>          when an end user without a passkey may create one while approving: FIRST_USE
+                                     (default), until the first is made, or CALLER_ALLOWED, only where the identity
+                                     assertion carries "svc_enrol": true, which is needed anyway once the last was
+                                     retired
   --identity-issuer <iss>            who vouches for end users; goes with the next two
   --identity-audience <aud>
   --identity-jwks-uri <address>      where its public keys are; or --identity-jwks <file>, a key set

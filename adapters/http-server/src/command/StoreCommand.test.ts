@@ -91,6 +91,27 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
       })
     )
 
+    it.effect("say who may create passkeys, FIRST_USE unless told otherwise", () =>
+      Effect.gen(function* () {
+        const organizations = yield* Organizations
+        for (const [options, expected] of [
+          [[], "FIRST_USE"],
+          [["--passkey-enrolment", "FIRST_USE"], "FIRST_USE"],
+          [["--passkey-enrolment", "CALLER_ALLOWED"], "CALLER_ALLOWED"]
+        ] as const) {
+          const made = yield* run("organization create", ["--name", "Shop", ...options])
+          assert.strictEqual(made.passkey_enrolment, expected)
+          const shown = yield* run("organization show", ["--organization", made.organization_id])
+          assert.strictEqual(shown.passkey_enrolment, expected)
+          assert.strictEqual((yield* organizations.find(made.organization_id))?.passkeyEnrolment, expected)
+        }
+        const { help } = COMMANDS.find(({ name }) => name === "organization create")!
+        for (const word of ["--passkey-enrolment", "FIRST_USE", "CALLER_ALLOWED", "svc_enrol"]) {
+          assert.include(help, word)
+        }
+      })
+    )
+
     it.effect("make keys for it, list and revoke them", () =>
       Effect.gen(function* () {
         const { organization_id } = yield* run("organization create", ["--name", "Shop"])
