@@ -173,6 +173,35 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     )
   })
 
+  it("ends with 75 and one line once another process has taken over its folder", {
+    timeout: GIVE_UP_MS
+  }, async () => {
+    const { exited, ready } = run(await ports())
+    await ready
+    const lock = join(folder, ".data", "pglite", "svc.lock")
+    const other = { ...JSON.parse(await readFile(lock, "utf8")), token: "another" }
+    await rm(lock)
+    await writeFile(lock, JSON.stringify(other))
+    const { code, errors } = await exited
+    assert.strictEqual(code, 75, errors)
+    assert.match(errors, /^svc dev: \S+pglite was taken over by another process [^\n]*\n$/u)
+    assert.deepStrictEqual(JSON.parse(await readFile(lock, "utf8")), other)
+  })
+
+  it("ends with 78 and one line on a folder that cannot hold a database", {
+    timeout: GIVE_UP_MS
+  }, async () => {
+    await writeFile(join(folder, "file"), "")
+    for (const place of [join(folder, "file"), join(folder, "file", "data")]) {
+      const ended = await run({ SVC_STORE: `pglite:${place}` }).exited
+      assert.strictEqual(ended.code, 78)
+      assert.strictEqual(
+        ended.errors,
+        `svc dev: ${place} cannot hold a database: EEXIST (file already exists)\n`
+      )
+    }
+  })
+
   it("ends with 75 and one line on a database that is out of reach", { timeout: GIVE_UP_MS }, async () => {
     const url = `postgres://user:very-secret@127.0.0.1:${await freePort()}/svc`
     const { code, errors } = await run({ SVC_STORE: url }).exited

@@ -1,5 +1,5 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, Data, Effect, Exit, Option } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Option } from "effect"
 import { HttpServerError } from "effect/http"
 
 /** Exit codes of `sysexits.h`. */
@@ -9,7 +9,7 @@ export const EXIT_CONFIGURATION = 78
 
 const EXIT_FAILURE = 1
 
-/** Why the process does not start, in one line. */
+/** Why the process does not start, or cannot go on, in one line. */
 export class StartFault extends Data.TaggedError("StartFault")<{
   readonly line: string
   /** 64: the command or an option is not what it may be. 75: what is needed is held by somebody else for now. 78: a setting is missing or bad. */
@@ -31,6 +31,23 @@ export const migrationFault = (migration: string): StartFault =>
   new StartFault({
     line: `the migration ${migration} failed and left nothing behind: the database refused it, or was busy for too long; try again`,
     exitCode: EXIT_TEMPORARY
+  })
+
+/**
+ * Stops the command that runs, for a reason that comes up long after its start: what is in flight is finished, and the
+ * process ends with the line and the exit code. Without a command, as in a test, it does nothing.
+ */
+export class StopFault extends Context.Reference<(fault: StartFault) => Effect.Effect<void>>(
+  "@svc/http-server/StopFault",
+  { defaultValue: () => () => Effect.void }
+) {}
+
+/** Runs a command until it ends, or is stopped by a fault. */
+const stoppable = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E | StartFault> =>
+  Effect.gen(function* () {
+    const stopped = yield* Deferred.make<never, StartFault>()
+    const stop = (fault: StartFault) => Effect.asVoid(Deferred.fail(stopped, fault))
+    return yield* Effect.raceFirst(Effect.provideService(command, StopFault, stop), Deferred.await(stopped))
   })
 
 interface ListenError {
@@ -58,7 +75,7 @@ const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
  * that cannot start says why in one line and exits 64, 75 or 78.
  */
 export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>): void => {
-  const reported = Effect.tapCause(command, (cause) => {
+  const reported = Effect.tapCause(stoppable(command), (cause) => {
     const fault = startFaultOf(cause)
     if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))
     return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal("the command failed", cause)

@@ -1,5 +1,5 @@
-import { mkdir } from "node:fs/promises"
-import { dirname, resolve } from "node:path"
+import { resolve } from "node:path"
+import { getSystemErrorMap } from "node:util"
 import type { DueLeases } from "@svc/domain/ports/DueLeases"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
@@ -11,7 +11,14 @@ import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Layer, Redacted } from "effect"
-import { badSetting, EXIT_TEMPORARY, migrationFault, StartFault, storeFault } from "./StartFault.ts"
+import {
+  badSetting,
+  EXIT_TEMPORARY,
+  migrationFault,
+  StartFault,
+  StopFault,
+  storeFault
+} from "./StartFault.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
@@ -24,12 +31,19 @@ export interface StoreOptions {
 
 const temporary = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_TEMPORARY })
 
+/** The system's name of an error, and its words for it. */
+const told = (code: string): string => {
+  const words = [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1]
+  return words === undefined ? code : `${code} (${words})`
+}
+
 /** What every fault of a store means for the start. No line quotes a URL, which may hold a password. */
 const startFaultOf = (fault: {
   readonly _tag: string
   readonly holder?: string
   readonly lock?: string
   readonly folder?: string | undefined
+  readonly code?: string
   readonly pending?: ReadonlyArray<string>
   readonly migration?: string
 }): StartFault => {
@@ -38,6 +52,8 @@ const startFaultOf = (fault: {
       return temporary(
         `${fault.folder} is in use by ${fault.holder}; if there is no such process, remove ${fault.lock}`
       )
+    case "FolderUnusable":
+      return badSetting(`${fault.folder} cannot hold a database: ${told(fault.code ?? "unknown")}`)
     case "PgliteUnusable":
       return badSetting(`${fault.folder} cannot be opened as a database`)
     case "MigrationsPending":
@@ -61,13 +77,13 @@ const refused = <A, R>(layer: Layer.Layer<A, Fault, R>): Layer.Layer<A, StartFau
 // Imported when they are chosen: a start that does not need them does not wait for them.
 const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
   Layer.unwrap(
-    Effect.tryPromise({
-      try: () => mkdir(dirname(folder), { recursive: true, mode: 0o700 }),
-      catch: () => badSetting(`${folder} cannot be opened as a database`)
-    }).pipe(
-      Effect.andThen(Effect.promise(() => import("@svc/store-postgres/PgliteStore"))),
-      Effect.map((PgliteStore) => refused(PgliteStore.layer({ folder })))
-    )
+    Effect.gen(function* () {
+      const stop = yield* StopFault
+      const PgliteStore = yield* Effect.promise(() => import("@svc/store-postgres/PgliteStore"))
+      const onLost = ({ lock }: { readonly lock: string }) =>
+        stop(temporary(`${folder} was taken over by another process while this one was paused (${lock})`))
+      return refused(PgliteStore.layer({ folder, onLost }))
+    })
   )
 
 const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>

@@ -1,20 +1,41 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { hostname, tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { holdFolder } from "./FolderLock.ts"
+import { Effect, Option } from "effect"
+import { type FolderHeld, holdFolder } from "./FolderLock.ts"
 
 const newFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-lock-"))),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
 )
 
+const lockOf = (folder: string): string => join(folder, "svc.lock")
+
 const lockWith = (folder: string, holder: object): string => {
-  const path = join(folder, "data.lock")
+  mkdirSync(join(folder, "data"), { recursive: true })
+  const path = lockOf(join(folder, "data"))
   writeFileSync(path, JSON.stringify(holder))
   return path
+}
+
+/** When a process began, as its lock says it. */
+const beganOf = (pid: number): string => {
+  if (!existsSync(`/proc/${pid}/stat`)) return ""
+  const text = readFileSync(`/proc/${pid}/stat`, "utf8")
+  return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? ""
 }
 
 /** What a lock of this process says. */
@@ -22,9 +43,17 @@ const ownLock = Effect.scoped(
   Effect.gen(function* () {
     const folder = join(yield* newFolder, "data")
     yield* holdFolder(folder)
-    return JSON.parse(readFileSync(`${folder}.lock`, "utf8")) as { readonly space: string }
+    return JSON.parse(readFileSync(lockOf(folder), "utf8")) as { readonly space: string }
   })
 )
+
+/** The refusal because somebody else holds the folder. */
+const refusalOf = <A, E extends { readonly _tag: string }, R>(
+  hold: Effect.Effect<A, E, R>
+): Effect.Effect<FolderHeld, unknown, R> =>
+  Effect.flatMap(Effect.flip(hold), (fault) =>
+    fault._tag === "FolderHeld" ? Effect.succeed(fault as unknown as FolderHeld) : Effect.die(fault)
+  )
 
 describe("holdFolder", () => {
   it.live("holds until the scope closes, and names the holder to others", () =>
@@ -33,12 +62,12 @@ describe("holdFolder", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* holdFolder(folder)
-          const refusal = yield* Effect.flip(Effect.scoped(holdFolder(folder)))
+          const refusal = yield* refusalOf(Effect.scoped(holdFolder(folder)))
           assert.strictEqual(refusal.holder, `process ${process.pid} on ${hostname()}`)
-          assert.isTrue(existsSync(`${folder}.lock`))
+          assert.isTrue(existsSync(lockOf(folder)))
         })
       )
-      assert.isFalse(existsSync(`${folder}.lock`))
+      assert.isFalse(existsSync(lockOf(folder)))
       yield* holdFolder(folder)
     })
   )
@@ -76,7 +105,7 @@ describe("holdFolder", () => {
         const path = lockWith(folder, holder)
         let beats = 0
         const touching = setInterval(() => utimesSync(path, new Date(), new Date(1_000_000 * ++beats)), 20)
-        const refusal = yield* Effect.flip(holdFolder(join(folder, "data"), "500 millis"))
+        const refusal = yield* refusalOf(holdFolder(join(folder, "data"), "500 millis"))
         clearInterval(touching)
         assert.deepStrictEqual(
           [refusal.holder, refusal.lock],
@@ -100,9 +129,104 @@ describe("holdFolder", () => {
     Effect.gen(function* () {
       const folder = join(yield* newFolder, "data")
       yield* holdFolder(folder)
-      const path = `${folder}.lock`
+      const path = lockOf(folder)
       utimesSync(path, new Date(0), new Date(0))
       yield* Effect.repeat(Effect.sleep("50 millis"), { until: () => statSync(path).mtimeMs > 0 })
+    })
+  )
+
+  it.live("is one lock however the folder is reached, in this process too", () =>
+    Effect.gen(function* () {
+      const root = yield* newFolder
+      const folder = join(root, "data")
+      mkdirSync(folder)
+      symlinkSync(folder, join(root, "link"))
+      yield* holdFolder(folder)
+      const refusal = yield* refusalOf(Effect.scoped(holdFolder(join(root, "link"))))
+      assert.strictEqual(refusal.holder, `process ${process.pid} on ${hostname()}`)
+    })
+  )
+
+  it.live("heeds the lock that earlier releases have beside the folder, as long as its holder lives", () =>
+    Effect.gen(function* () {
+      const folder = join(yield* newFolder, "data")
+      const { space, ...own } = yield* ownLock
+      const beside = `${folder}.lock`
+      writeFileSync(
+        beside,
+        JSON.stringify({ ...own, space, pid: process.ppid, began: beganOf(process.ppid) })
+      )
+      const refusal = yield* refusalOf(Effect.scoped(holdFolder(folder)))
+      assert.deepStrictEqual(
+        [refusal.holder, refusal.lock],
+        [`process ${process.ppid} on ${hostname()}`, beside]
+      )
+      writeFileSync(beside, JSON.stringify({ ...own, space, pid: process.ppid, began: "earlier" }))
+      yield* Effect.scoped(holdFolder(folder))
+      assert.isFalse(existsSync(beside))
+    })
+  )
+
+  it.live("is lost, and stays so, once another has the lock or nobody", () =>
+    Effect.gen(function* () {
+      const folder = yield* newFolder
+      for (const other of ["another", undefined]) {
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const hold = yield* holdFolder(join(folder, "data"))
+            assert.isTrue(hold.isHeld())
+            const lock = lockOf(join(folder, "data"))
+            const own = readFileSync(lock, "utf8")
+            rmSync(lock)
+            if (other !== undefined) lockWith(folder, { ...JSON.parse(own), token: other })
+            assert.isFalse(hold.isHeld())
+            const told = yield* Effect.timeoutOption(hold.lost, "10 seconds")
+            assert.strictEqual(Option.getOrThrow(told).lock, lock)
+            writeFileSync(lock, own)
+            assert.isFalse(hold.isHeld())
+            if (other !== undefined) lockWith(folder, { ...JSON.parse(own), token: other })
+          })
+        )
+        // What is another's is not removed.
+        assert.strictEqual(existsSync(lockOf(join(folder, "data"))), other !== undefined)
+        rmSync(lockOf(join(folder, "data")), { force: true })
+      }
+    })
+  )
+
+  it.live("is in doubt, not lost, while the lock cannot be read", () =>
+    Effect.gen(function* () {
+      const folder = join(yield* newFolder, "data")
+      const { isHeld } = yield* holdFolder(folder)
+      const own = readFileSync(lockOf(folder), "utf8")
+      rmSync(lockOf(folder))
+      mkdirSync(lockOf(folder))
+      assert.isFalse(isHeld())
+      rmSync(lockOf(folder), { recursive: true })
+      writeFileSync(lockOf(folder), own)
+      assert.isTrue(isHeld())
+    })
+  )
+
+  it.live("says so where a folder cannot be", () =>
+    Effect.gen(function* () {
+      const root = yield* newFolder
+      writeFileSync(join(root, "file"), "")
+      mkdirSync(join(root, "closed", "data"), { recursive: true })
+      chmodSync(join(root, "closed", "data"), 0o500)
+      mkdirSync(lockOf(join(root, "odd")), { recursive: true })
+      const unusable = [
+        [join(root, "file"), "EEXIST"],
+        [join(root, "file", "data"), "EEXIST"],
+        [join(root, "odd"), "EISDIR"],
+        ...(existsSync("/proc/self") ? [["/proc/no/folder", "ENOENT"] as const] : []),
+        // Nothing forbids the superuser anything.
+        ...(process.getuid?.() === 0 ? [] : [[join(root, "closed", "data"), "EACCES"] as const])
+      ] as const
+      for (const [folder, code] of unusable) {
+        const fault = yield* Effect.flip(holdFolder(folder))
+        assert.deepInclude(fault, { _tag: "FolderUnusable", folder, code })
+      }
     })
   )
 })

@@ -1,12 +1,19 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { PGlite } from "@electric-sql/pglite"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import { storeContract } from "@svc/testkit/StoreContract"
-import { Effect, Layer } from "effect"
+import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { mayShare } from "./AppendLanes.ts"
+import type { FolderLost } from "./FolderLock.ts"
 import * as PgliteStore from "./PgliteStore.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import { portsWith } from "./PostgresStore.ts"
+import { SigningKeyRecords } from "./SigningKeyRecords.ts"
 
 storeContract("PgliteStore", () => PgliteStore.layer(), { clock: "live" })
 
@@ -26,3 +33,75 @@ const alwaysTogether = Layer.effectContext(
 ).pipe(Layer.provide(Reactivity.layer))
 
 storeContract("Grouped appends on PGlite", () => alwaysTogether, { clock: "live" })
+
+const newFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-pglite-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+const KEY = { publicJwk: { kid: "kept" }, sealed: "sealed" } as unknown as Parameters<
+  SigningKeyRecords["Service"]["addFirst"]
+>[0]
+
+const recordsIn = (options: PgliteStore.PgliteOptions) =>
+  Effect.map(Layer.build(Layer.fresh(PgliteStore.layer(options))), (ports) =>
+    Context.get(ports, SigningKeyRecords)
+  )
+
+const kidsIn = (records: SigningKeyRecords["Service"]) =>
+  Effect.map(records.list, ({ keys }) => keys.map(({ publicJwk }) => publicJwk.kid))
+
+const TIMEOUT = { timeout: 60_000 }
+
+describe("a database in a folder", () => {
+  it.live(
+    "opens as an earlier release left it, with its lock beside the folder",
+    () =>
+      Effect.gen(function* () {
+        const folder = join(yield* newFolder, "data")
+        yield* Effect.promise(async () => {
+          const earlier = await PGlite.create({ dataDir: folder })
+          await earlier.exec(
+            "create table kept (note text); insert into kept values ('of the release before')"
+          )
+          await earlier.close()
+        })
+        // Unreadable is as good as nobody's.
+        writeFileSync(`${folder}.lock`, "{}")
+        const rows = yield* Effect.scoped(
+          Effect.flatMap(PgliteStore.connect({ folder }), ({ reads }) =>
+            reads.unsafe<{ readonly note: string }>("select note from public.kept")
+          )
+        ).pipe(Effect.provide(Reactivity.layer))
+        assert.deepStrictEqual(rows, [{ note: "of the release before" }])
+      }),
+    TIMEOUT
+  )
+
+  it.live(
+    "is neither read nor written once another process has the folder, which it tells",
+    () =>
+      Effect.gen(function* () {
+        const folder = join(yield* newFolder, "data")
+        const lock = join(folder, "svc.lock")
+        const told = yield* Deferred.make<FolderLost>()
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const records = yield* recordsIn({ folder, onLost: (lost) => Deferred.succeed(told, lost) })
+            yield* records.addFirst(KEY)
+            const own = readFileSync(lock, "utf8")
+            rmSync(lock)
+            writeFileSync(lock, JSON.stringify({ ...JSON.parse(own), token: "another" }))
+            assert.strictEqual((yield* Effect.flip(records.list))._tag, "StoreUnavailable")
+            assert.strictEqual((yield* Effect.flip(records.forgetRetired))._tag, "StoreUnavailable")
+            assert.strictEqual((yield* Deferred.await(told)).lock, lock)
+            // Taken back or not: what it has in memory may not be what is in the files.
+            writeFileSync(lock, own)
+            assert.strictEqual((yield* Effect.flip(records.list))._tag, "StoreUnavailable")
+          })
+        )
+        assert.deepStrictEqual(yield* kidsIn(yield* recordsIn({ folder })), ["kept"])
+      }),
+    TIMEOUT
+  )
+})

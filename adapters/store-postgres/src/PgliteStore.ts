@@ -4,9 +4,15 @@ import { Data, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions } from "./AppendLanes.ts"
-import { type FolderHeld, holdFolder } from "./FolderLock.ts"
+import {
+  type FolderHeld,
+  type FolderHold,
+  type FolderLost,
+  type FolderUnusable,
+  holdFolder
+} from "./FolderLock.ts"
 import { type MigrationFailed, migrate } from "./Migrate.ts"
-import { streamsTo } from "./PgliteStream.ts"
+import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
 
@@ -18,14 +24,25 @@ export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
 
 export interface PgliteOptions {
   /** Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open,
-   * which a lock file beside it sees to. */
+   * which a lock file in it sees to. */
   readonly folder?: string
+  /**
+   * What is done when the folder turns out to be another process's, as it is once this one was paused for long and
+   * taken for dead. From then on every call is `StoreUnavailable`, and nothing is written; only a new start can help.
+   */
+  readonly onLost?: (lost: FolderLost) => Effect.Effect<void>
 }
 
 /** Memory for pages, all of which is written to at every start: the default of 128 MB doubles the time that takes. */
 const SHARED_BUFFERS = "16MB"
 
-const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable, Scope.Scope> =>
+/** In memory there is nobody to hold it against. */
+const UNSHARED: FolderHold = { isHeld: () => true, lost: Effect.never }
+
+const open = (
+  folder: string | undefined,
+  { isHeld }: FolderHold
+): Effect.Effect<PGlite, PgliteUnusable, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: () =>
@@ -35,23 +52,34 @@ const open = (folder: string | undefined): Effect.Effect<PGlite, PgliteUnusable,
         }),
       catch: (cause) => new PgliteUnusable({ folder, cause })
     }),
-    (database) => Effect.promise(() => database.close())
+    // To close is to write a checkpoint, which in another process's database destroys it.
+    (database) => Effect.promise(async () => (isHeld() ? database.close() : undefined))
   )
+
+/** Asks before every message: the clock of a process that was paused tells it nothing, but the lock does. */
+const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession => ({
+  execProtocolRaw: async (message) => {
+    if (!isHeld()) throw new Error("the folder of the database is not this process's to write")
+    return database.execProtocolRaw(message)
+  }
+})
 
 /** There is one session: whatever comes while it is busy goes next, together. */
 const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
 
-type ConnectFault = FolderHeld | PgliteUnusable | MigrationFailed | SqlError
+type ConnectFault = FolderHeld | FolderUnusable | PgliteUnusable | MigrationFailed | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
 export const connect = (
   options: PgliteOptions
 ): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
-    if (options.folder !== undefined) yield* holdFolder(options.folder)
-    const database = yield* open(options.folder)
+    const { folder, onLost = () => Effect.void } = options
+    const hold = folder === undefined ? UNSHARED : yield* holdFolder(folder)
+    yield* Effect.forkScoped(Effect.flatMap(hold.lost, onLost))
+    const database = yield* open(folder, hold)
     const client = yield* PgClient.make({
-      stream: streamsTo(database, PLANNING),
+      stream: streamsTo(whileHeld(database, hold), PLANNING),
       username: "postgres",
       database: "postgres",
       maxConnections: 1,
