@@ -1,16 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Signer } from "@svc/domain/ports/Signer"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import {
   type NewSigningKey,
   type SigningKeyRecord,
-  SigningKeyRecords,
-  signingKeyAt
+  SigningKeyRecords
 } from "@svc/store-postgres/SigningKeyRecords"
 import { signerSuite } from "@svc/testkit/SignerSuite"
-import { Clock, Context, Effect, Fiber, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Fiber, Layer, Logger, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import * as StoredSigner from "./StoredSigner.ts"
 import { makeSigningKey } from "./StoredSigningKey.ts"
@@ -29,9 +29,10 @@ const makeRecords = () => {
     isDown: false,
     isFrozen: false
   }
-  const add = (key: NewSigningKey, signsFrom: Instant) =>
-    void kept.keys.push({ ...key, createdAt: BigInt(kept.keys.length), signsFrom })
-  const layer = Layer.succeed(
+  const add = (key: NewSigningKey, signsFrom: Instant, createdAt = BigInt(kept.keys.length)) =>
+    void kept.keys.push({ ...key, createdAt, signsFrom })
+  const health = Layer.succeed(StoreHealth, StoreHealth.of({ faults: Effect.succeed(["Of the store."]) }))
+  const records = Layer.succeed(
     SigningKeyRecords,
     SigningKeyRecords.of({
       list: Effect.suspend(() => {
@@ -42,22 +43,24 @@ const makeRecords = () => {
       }),
       addFirst: (key) => Effect.sync(() => kept.keys.length === 0 && add(key, 0n)),
       rotate: () => Effect.die("not used"),
-      forgetRetired: Effect.map(Clock.currentTimeNanos, (now) => {
-        const from = signingKeyAt(kept.keys, now + AHEAD)?.signsFrom ?? 0n
-        kept.keys = kept.keys.map((key) =>
-          (key.signsFrom ?? from) < from ? { ...key, sealed: undefined } : key
-        )
-      })
+      forgetBefore: (kid) =>
+        Effect.map(Clock.currentTimeNanos, (now) => {
+          const from = kept.keys.find(({ publicJwk }) => publicJwk.kid === kid)?.signsFrom ?? 0n
+          if (from > now + AHEAD) return
+          kept.keys = kept.keys.map((key) =>
+            (key.signsFrom ?? from) < from ? { ...key, sealed: undefined } : key
+          )
+        })
     })
   )
-  return { kept, add, layer }
+  return { kept, add, layer: Layer.merge(records, health) }
 }
 
-const signerOn = (records: ReturnType<typeof makeRecords>, fill = 1) =>
-  Effect.map(
-    Layer.build(Layer.fresh(StoredSigner.layer).pipe(Layer.provide([records.layer, sealer(fill)]))),
-    (context) => Context.get(context, Signer)
-  )
+const portsOn = (records: ReturnType<typeof makeRecords>, fill = 1) =>
+  Layer.build(Layer.fresh(StoredSigner.layer).pipe(Layer.provide([records.layer, sealer(fill)])))
+
+const signerOn = (...given: Parameters<typeof portsOn>) =>
+  Effect.map(portsOn(...given), (ports) => Context.get(ports, Signer))
 
 const kidOf = (signer: Signer["Service"]) => Effect.map(signer.current, ({ kid }) => kid)
 
@@ -65,6 +68,24 @@ const published = (signer: Signer["Service"]) =>
   Effect.map(signer.keySet, ({ keys }) => keys.map(({ kid }) => kid))
 
 const newKey = Effect.provide(makeSigningKey, sealer(1))
+
+/** Sealed under a master key that the servers lack. */
+const foreignKey = Effect.provide(makeSigningKey, sealer(2))
+
+/** Whether the private half of each key is still kept. */
+const keptOf = (records: ReturnType<typeof makeRecords>) =>
+  records.kept.keys.map(({ sealed }) => sealed !== undefined)
+
+/** Keeps what is logged at the level of a warning. */
+const warnings = () => {
+  const messages: Array<unknown> = []
+  const layer = Logger.layer([
+    Logger.make(({ logLevel, message }) => {
+      if (logLevel === "Warn") messages.push(...[message].flat())
+    })
+  ])
+  return { messages, layer }
+}
 
 const pastTheView = TestClock.adjust(`${Number(StoredSigner.VIEW_LIFETIME_SECONDS)} seconds`)
 
@@ -135,13 +156,83 @@ describe("the signer of the store", () => {
       records.add(next, AHEAD)
       yield* pastTheView
       assert.strictEqual(yield* kidOf(signer), next.publicJwk.kid)
-      assert.deepStrictEqual(
-        records.kept.keys.map(({ sealed }) => sealed !== undefined),
-        [false, true]
-      )
+      assert.deepStrictEqual(keptOf(records), [false, true])
       const later = yield* signerOn(records)
       assert.strictEqual(yield* kidOf(later), next.publicJwk.kid)
       assert.deepStrictEqual(yield* published(later), [first, next.publicJwk.kid])
+    })
+  )
+
+  it.effect("signs with the key before one that it cannot open, says so, and leaves the private half", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const ports = yield* portsOn(records)
+      const [signer, health] = [Context.get(ports, Signer), Context.get(ports, StoreHealth)]
+      const first = yield* kidOf(signer)
+      assert.deepStrictEqual(yield* health.faults, ["Of the store."])
+      const { messages, layer } = warnings()
+      yield* Effect.provide(
+        Effect.gen(function* () {
+          records.add(yield* foreignKey, (yield* Clock.currentTimeNanos) + AHEAD + 60n * NANOS_PER_SECOND)
+          for (let reading = 0; reading < 2; reading++) {
+            yield* pastTheView
+            assert.deepStrictEqual(yield* health.faults, ["Of the store."])
+          }
+        }),
+        layer
+      )
+      assert.deepStrictEqual(messages, ["the master key does not open the signing key that is to sign next"])
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* kidOf(signer), first)
+      assert.deepStrictEqual(yield* health.faults, [
+        "Of the store.",
+        "The master key does not open the signing key whose turn it is: the one before it signs."
+      ])
+      assert.deepStrictEqual(keptOf(records), [true, true])
+      // A process that can open it removes what is before it; this one has that open.
+      const right = yield* signerOn(records, 2)
+      assert.notStrictEqual(yield* kidOf(right), first)
+      yield* pastTheView
+      yield* kidOf(right)
+      assert.deepStrictEqual(keptOf(records), [false, true])
+      yield* pastTheView
+      assert.strictEqual(yield* kidOf(signer), first)
+      assert.strictEqual((yield* Effect.flip(signerOn(records)))._tag, "SealBroken")
+    })
+  )
+
+  it.effect("does not start as a stand-in", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      yield* signerOn(records)
+      records.add(yield* foreignKey, AHEAD)
+      assert.strictEqual((yield* Effect.flip(signerOn(records)))._tag, "SealBroken")
+      assert.deepStrictEqual(keptOf(records), [true, true])
+    })
+  )
+
+  it.effect("signs nothing when it cannot open the key that was made for a compromise", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const ports = yield* portsOn(records)
+      const [signer, health] = [Context.get(ports, Signer), Context.get(ports, StoreHealth)]
+      const now = (yield* Clock.currentTimeNanos) + AHEAD
+      records.add(yield* foreignKey, now, now)
+      yield* pastTheView
+      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
+      assert.deepStrictEqual(yield* health.faults, [
+        "Of the store.",
+        "The master key does not open the signing key whose turn it is: no evidence is signed."
+      ])
+      assert.deepStrictEqual(keptOf(records), [true, true])
+      // Nor does one that was announced since let it sign again.
+      records.add(yield* foreignKey, now + 60n * NANOS_PER_SECOND, now)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
+      records.add(yield* newKey, now + 120n * NANOS_PER_SECOND, now)
+      yield* TestClock.adjust("1 minute")
+      yield* kidOf(signer)
+      assert.deepStrictEqual(yield* health.faults, ["Of the store."])
     })
   )
 

@@ -1,15 +1,12 @@
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import type { SealBroken, SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { SealBroken, type SecretSealer } from "@svc/domain/ports/SecretSealer"
 import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
-import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { readPublished, type SigningKey, SigningKeyInvalid } from "@svc/signer/SigningKey"
-import {
-  type SigningKeyList,
-  type SigningKeyRecord,
-  SigningKeyRecords,
-  signingKeyAt
-} from "@svc/store-postgres/SigningKeyRecords"
-import { Clock, Effect, Fiber, Layer } from "effect"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { readPublished, type SigningKeyInvalid } from "@svc/signer/SigningKey"
+import { type SigningKeyList, SigningKeyRecords, signingKeyAt } from "@svc/store-postgres/SigningKeyRecords"
+import { Clock, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { makeOpenedSigningKeys, type SigningTurn } from "./OpenedSigningKeys.ts"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
 /** How old a view of the records may be, in seconds: so long after a rotation a process may sign with the key before. */
@@ -43,13 +40,6 @@ const firstView = Effect.gen(function* () {
 /** The store's clock, as far as it must have come: never ahead, so no key signs before its time. */
 const storeClock = ({ now, readAt }: View, monotonic: bigint): Instant => now + (monotonic - readAt)
 
-const signingIn = (view: View, now: Instant): Effect.Effect<SigningKeyRecord, SigningKeyInvalid> => {
-  const record = signingKeyAt(view.keys, now)
-  return record === undefined
-    ? Effect.fail(new SigningKeyInvalid({ detail: "no signing key is on record" }))
-    : Effect.succeed(record)
-}
-
 const hasRetired = ({ keys, now }: View): boolean => {
   const from = signingKeyAt(keys, now)?.signsFrom ?? 0n
   return keys.some(
@@ -61,11 +51,50 @@ const unavailable = Effect.mapError(
   (cause: StoreUnavailable | SealBroken | SigningKeyInvalid) => new SignerUnavailable({ cause })
 )
 
+/** What `GET /readyz` says of a process that cannot open the key whose turn it is. */
+const UNOPENED = "The master key does not open the signing key whose turn it is:"
+
+/** The health of the store, and whether this process can sign as the store says. */
+const withTurn = (
+  store: StoreHealth["Service"],
+  turn: Effect.Effect<SigningTurn, StoreUnavailable | SealBroken | SigningKeyInvalid>
+): StoreHealth["Service"] => ({
+  faults: Effect.gen(function* () {
+    const faults = yield* store.faults
+    const fault = yield* turn.pipe(
+      Effect.map(({ isStandIn }) => (isStandIn ? [`${UNOPENED} the one before it signs.`] : [])),
+      Effect.catchTag(["SealBroken", "SigningKeyInvalid"], () =>
+        Effect.succeed([`${UNOPENED} no evidence is signed.`])
+      )
+    )
+    return [...faults, ...fault]
+  })
+})
+
+/** Warns of every key, once, that is yet to sign and that this process will not be able to open. */
+const makePendingWarning = () => {
+  const told = new Set<string>()
+  return Effect.fnUntraced(function* ({ keys, now }: View) {
+    for (const record of keys) {
+      const { kid } = record.publicJwk
+      if (record.signsFrom === undefined || record.signsFrom <= now || told.has(kid)) continue
+      const attempt = yield* Effect.exit(openSigningKey(record))
+      if (Exit.isSuccess(attempt)) continue
+      told.add(kid)
+      yield* Effect.annotateLogs(
+        Effect.logWarning("the master key does not open the signing key that is to sign next"),
+        { kid, signs_from: formatInstant(record.signsFrom) }
+      )
+    }
+  })
+}
+
 const makeSigner = Effect.gen(function* () {
   const context = yield* Effect.context<SigningKeyRecords | SecretSealer>()
   const records = yield* SigningKeyRecords
   const scope = yield* Effect.scope
-  const opened = new Map<string, SigningKey>()
+  const opened = makeOpenedSigningKeys()
+  const warnOfPending = makePendingWarning()
   let view = yield* firstView
 
   const isFresh = Effect.map(
@@ -73,9 +102,16 @@ const makeSigner = Effect.gen(function* () {
     (now) => now - view.readAt < VIEW_LIFETIME_SECONDS * NANOS_PER_SECOND
   )
   const readAgain = Effect.gen(function* () {
-    view = yield* readView
-    // What cannot sign any more is of use to a thief alone. Another process may be faster, or this one try again.
-    if (hasRetired(view)) yield* Effect.ignore(records.forgetRetired)
+    const seen = yield* readView
+    view = seen
+    yield* warnOfPending(seen)
+    // What cannot sign any more is of use to a thief alone. But a process that cannot open what signs now does not
+    // know whether any can: it leaves the keys before, since they may be all that there is to sign with.
+    const turn = hasRetired(seen) ? yield* Effect.option(opened.inTurn(seen.keys, seen.now)) : Option.none()
+    if (Option.isSome(turn) && !turn.value.isStandIn) {
+      // Another process may be faster, or this one try again.
+      yield* Effect.ignore(records.forgetBefore(turn.value.key.published.kid))
+    }
     return view
   }).pipe(Effect.provideContext(context))
   // One reading serves all who wait, and goes on when the first of them has gone.
@@ -101,26 +137,15 @@ const makeSigner = Effect.gen(function* () {
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
   )
 
-  const open = Effect.fnUntraced(function* (record: SigningKeyRecord) {
-    const known = opened.get(record.publicJwk.kid)
-    if (known !== undefined) return known
-    const key = yield* openSigningKey(record)
-    // One key signs at a time, and none of those before it does again.
-    opened.clear()
-    opened.set(record.publicJwk.kid, key)
-    return key
-  }, Effect.provideContext(context))
-
-  const signing = Effect.gen(function* () {
+  const turn = Effect.gen(function* () {
     const seen = yield* current
-    const record = yield* signingIn(seen, storeClock(seen, yield* Clock.monotonicTimeNanos))
-    return yield* open(record)
-  })
-  // A master key that does not open it is to stop the start, not the first evidence.
-  yield* signing
+    return yield* opened.inTurn(seen.keys, storeClock(seen, yield* Clock.monotonicTimeNanos))
+  }).pipe(Effect.provideContext(context))
+  // A master key that does not open what signs now is to stop the start, not the first evidence.
+  if ((yield* turn).isStandIn) return yield* new SealBroken({ purpose: "signing_key" })
 
-  return Signer.of({
-    current: Effect.map(unavailable(signing), ({ published, sign }) => ({
+  const signer = Signer.of({
+    current: Effect.map(unavailable(turn), ({ key: { published, sign } }) => ({
       kid: published.kid,
       sign: (data) =>
         Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
@@ -134,15 +159,17 @@ const makeSigner = Effect.gen(function* () {
       ({ keys }) => ({ keys: keys.map(({ publicJwk }) => publicJwk) })
     )
   })
+  return Context.make(Signer, signer).pipe(Context.add(StoreHealth, withTurn(yield* StoreHealth, turn)))
 })
 
 /**
  * Signs with the key that the store keeps sealed and whose turn it is by the store's clock, and publishes every key that
  * it keeps (part 7): what was signed before a restart or a rotation still verifies. Rotations are seen without a restart:
- * the records are read again when they are needed and `VIEW_LIFETIME_SECONDS` old.
+ * the records are read again when they are needed and `VIEW_LIFETIME_SECONDS` old. The health of the store includes
+ * that the key whose turn it is can be opened.
  */
 export const layer: Layer.Layer<
-  Signer,
+  Signer | StoreHealth,
   SigningKeyInvalid | SealBroken | StoreUnavailable,
-  SigningKeyRecords | SecretSealer
-> = Layer.effect(Signer, makeSigner)
+  SigningKeyRecords | SecretSealer | StoreHealth
+> = Layer.effectContext(makeSigner)

@@ -93,7 +93,7 @@ describe("a database in a folder", () => {
             rmSync(lock)
             writeFileSync(lock, JSON.stringify({ ...JSON.parse(own), token: "another" }))
             assert.strictEqual((yield* Effect.flip(records.list))._tag, "StoreUnavailable")
-            assert.strictEqual((yield* Effect.flip(records.forgetRetired))._tag, "StoreUnavailable")
+            assert.strictEqual((yield* Effect.flip(records.forgetBefore("kept")))._tag, "StoreUnavailable")
             assert.strictEqual((yield* Deferred.await(told)).lock, lock)
             // Taken back or not: what it has in memory may not be what is in the files.
             writeFileSync(lock, own)

@@ -67,10 +67,10 @@ const ROTATE = `select * from {schema}.rotate_signing_key(
   $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::boolean)`
 
 /** What is retired is no key to sign with for the release before either, which looks at the state alone. */
-const FORGET_RETIRED = `update {schema}.signing_key k set sealed = null, state = null
+const FORGET_BEFORE = `update {schema}.signing_key k set sealed = null, state = null
 where k.organization = $1::text and k.sealed is not null and k.signs_from < (
-  select max(later.signs_from) from {schema}.signing_key later
-  where later.organization = $1::text and later.signs_from <= ${CLOCK})`
+  select later.signs_from from {schema}.signing_key later
+  where later.organization = $1::text and later.kid = $2::text and later.signs_from <= ${CLOCK})`
 
 interface KeyRow {
   readonly clock: bigint
@@ -117,8 +117,11 @@ export class SigningKeyRecords extends Context.Service<
       key: NewSigningKey,
       when: { readonly delay: Instant } | "now"
     ) => Effect.Effect<Rotation, RotationPending | StoreUnavailable>
-    /** Removes the private half of every key that another has followed. */
-    readonly forgetRetired: Effect.Effect<void, StoreUnavailable>
+    /**
+     * Removes the private half of every key that the given one has followed; of none while it is yet to sign. For whoever
+     * can open the given one: what is removed is gone for everybody.
+     */
+    readonly forgetBefore: (kid: string) => Effect.Effect<void, StoreUnavailable>
   }
 >()("@svc/store-postgres/SigningKeyRecords") {}
 
@@ -142,7 +145,7 @@ export const makeSigningKeyRecords = ({
   const list = statement<KeyRow>(reads, schema, LIST)
   const addFirst = statement(writes, schema, ADD_FIRST)
   const rotate = statement<RotationRow>(writes, schema, ROTATE)
-  const forgetRetired = statement(writes, schema, FORGET_RETIRED)
+  const forgetBefore = statement(writes, schema, FORGET_BEFORE)
   return {
     list: Effect.suspend(() => guarded(Effect.map(list([DEPLOYMENT]), listOf))),
     addFirst: (key) => Effect.asVoid(guarded(addFirst(parametersOf(key)))),
@@ -150,6 +153,6 @@ export const makeSigningKeyRecords = ({
       guarded(
         rotate([...parametersOf(key), when === "now" ? "0" : String(when.delay), String(when === "now")])
       ).pipe(Effect.flatMap((rows) => rotationOf(rows[0]!))),
-    forgetRetired: Effect.suspend(() => Effect.asVoid(guarded(forgetRetired([DEPLOYMENT]))))
+    forgetBefore: (kid) => Effect.asVoid(guarded(forgetBefore([DEPLOYMENT, kid])))
   }
 }

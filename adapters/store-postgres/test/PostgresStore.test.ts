@@ -104,7 +104,7 @@ describe.skipIf(server === undefined)("on a server", () => {
         yield* records.addFirst({ publicJwk: jwk, sealed: "sealed" })
         yield* records.list
         yield* records.rotate({ publicJwk: { ...jwk, kid: "l" }, sealed: "sealed" }, "now")
-        yield* records.forgetRetired
+        yield* records.forgetBefore("l")
         const log = Context.get(ports, OperatorLog)
         yield* log.record({ organization: "", entry: "1", operator: "o", command: "c", arguments: [] })
         const sent = sentTexts()

@@ -94,7 +94,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
 
   it.live("a rotation publishes at once and signs later, and no second one comes before", () =>
     Effect.gen(function* () {
-      const { addFirst, forgetRetired, list, rotate } = yield* records
+      const { addFirst, forgetBefore, list, rotate } = yield* records
       yield* addFirst(keyOf("a"))
       const before = yield* list
       const { isFirst, signsFrom } = yield* rotate(keyOf("b"), { delay: DELAY })
@@ -107,7 +107,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
       assert.strictEqual(signingKeyAt(after.keys, signsFrom)?.publicJwk.kid, "b")
       const refused = yield* Effect.flip(rotate(keyOf("c"), { delay: DELAY }))
       assert.deepInclude(refused, { _tag: "RotationPending", kid: "b", signsFrom })
-      yield* forgetRetired
+      yield* forgetBefore("b")
       assert.deepStrictEqual(sealedOf(yield* list), { a: "of a", b: "of b" })
     })
   )
@@ -128,7 +128,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
 
   it.live("a rotation for a compromise signs at once and withdraws what was to sign", () =>
     Effect.gen(function* () {
-      const { addFirst, forgetRetired, list, rotate } = yield* records
+      const { addFirst, forgetBefore, list, rotate } = yield* records
       yield* addFirst(keyOf("a"))
       yield* rotate(keyOf("b"), { delay: DELAY })
       yield* rotate(keyOf("c"), "now")
@@ -137,7 +137,9 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
       assert.strictEqual(signingKeyAt(found.keys, found.now + 2n * DELAY)?.publicJwk.kid, "c")
       assert.sameMembers([...kids(found)], ["a", "b", "c"])
       assert.deepStrictEqual(sealedOf(found), { a: "of a", b: undefined, c: "of c" })
-      yield* forgetRetired
+      yield* forgetBefore("b")
+      assert.deepStrictEqual(sealedOf(yield* list), { a: "of a", b: undefined, c: "of c" })
+      yield* forgetBefore("c")
       assert.deepStrictEqual(sealedOf(yield* list), { a: undefined, b: undefined, c: "of c" })
       yield* rotate(keyOf("d"), { delay: DELAY })
       const later = yield* list

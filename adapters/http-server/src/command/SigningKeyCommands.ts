@@ -6,7 +6,7 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/store-postgres/SigningKeyRecords"
-import { Effect, Layer } from "effect"
+import { Effect, Exit, Layer } from "effect"
 import { helpOf, masterKeyConfig, SETTINGS_OF } from "../Config.ts"
 import { badSetting, EXIT_TEMPORARY, StartFault } from "../StartFault.ts"
 import { makeSigningKey, openSigningKey } from "../StoredSigningKey.ts"
@@ -36,12 +36,25 @@ const shown = (key: SigningKeyRecord, list: SigningKeyList): object => {
   }
 }
 
-/** A key that was sealed under another master key would stop every server when its turn comes. */
-const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyList) {
+type MasterKeys = Effect.Success<typeof masterKeyConfig>
+
+const sealerOf = (keys: SecretSealerNodeCrypto.MasterKeys) => Layer.orDie(SecretSealerNodeCrypto.layer(keys))
+
+const isOpenedBy = (record: SigningKeyRecord, keys: SecretSealerNodeCrypto.MasterKeys) =>
+  Effect.map(Effect.exit(Effect.provide(openSigningKey(record), sealerOf(keys))), Exit.isSuccess)
+
+/**
+ * A key sealed under a master key that servers lack would be of no use to them when its turn comes. What they are sure
+ * to have is the one that sealed the key that signs now.
+ */
+const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyList, masterKeys: MasterKeys) {
   const signing = signingKeyAt(keys, now)
   if (signing === undefined) return
-  yield* Effect.mapError(openSigningKey(signing), () =>
-    badSetting("the master key does not open the signing key that the store keeps")
+  if (yield* isOpenedBy(signing, { current: masterKeys.current })) return
+  return yield* badSetting(
+    (yield* isOpenedBy(signing, masterKeys))
+      ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; rotate with that one as SVC_MASTER_KEY"
+      : "the master key does not open the signing key that the store keeps"
   )
 })
 
@@ -51,10 +64,10 @@ const pendingFault = (pending: { readonly kid: string; readonly signsFrom: Insta
     exitCode: EXIT_TEMPORARY
   })
 
-const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean) {
+const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
-  yield* checkMasterKey(yield* records.list)
-  const key = yield* Effect.orDie(makeSigningKey)
+  yield* checkMasterKey(yield* records.list, masterKeys)
+  const key = yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
   const when = isCompromise ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
   const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
     Effect.fail(pendingFault(pending))
@@ -68,7 +81,8 @@ const rotate: StoreCommand = {
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
 set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
-restart. The first key of a deployment signs at once. While one key waits for its turn, another is refused (75).
+restart. The first key of a deployment signs at once. While one key waits for its turn, another is refused (75). The new
+key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key that signs now, so that every server has it.
 
   --now   for a compromise: signs at once, and withdraws a key that waits for its turn`,
     SETTINGS_OF.storeAndMasterKey
@@ -76,8 +90,7 @@ restart. The first key of a deployment signs at once. While one key waits for it
   read: Effect.fnUntraced(function* (words) {
     const { now } = yield* readOptions({ now: "flag" }, words)
     const keys = yield* masterKeyConfig
-    const sealer = Layer.orDie(SecretSealerNodeCrypto.layer(keys))
-    return Effect.succeed({ organization: "", act: Effect.provide(rotateKey(now), sealer) })
+    return Effect.succeed({ organization: "", act: rotateKey(now, keys) })
   })
 }
 

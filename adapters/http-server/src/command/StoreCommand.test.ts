@@ -198,7 +198,16 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
           78,
           "the master key does not open the signing key that the store keeps"
         ])
-        const last = yield* run("signing-key rotate", ["--now"])
+        // Servers may have the one that is the previous one here as their only one.
+        const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }
+        for (const options of [[], ["--now"]]) {
+          const [code, line] = yield* faultOf("signing-key rotate", options, previous)
+          assert.strictEqual(code, 78)
+          assert.match(line, /^SVC_MASTER_KEY does not open .*; rotate with that one as SVC_MASTER_KEY$/u)
+        }
+        const last = yield* run("signing-key rotate", ["--now"], {
+          SVC_MASTER_KEY_PREVIOUS: other.SVC_MASTER_KEY
+        })
         assert.notStrictEqual(last.kid, next.kid)
         assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
         assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
