@@ -4,7 +4,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
+import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
@@ -43,6 +43,29 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
       assert.deepStrictEqual(yield* health.faults, [])
       yield* query(inSchema("delete from {schema}.migration where id in (2, 7)", schema))
       assert.deepStrictEqual(yield* health.faults, ["Migrations are pending: load_stream, leases."])
+    })
+  )
+
+  it.live("is sound for a release before a step that a later one has taken, which nothing undoes", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const health = yield* healthIn(schema)
+      const later = MIGRATIONS.length + 1
+      yield* query(inSchema(`insert into {schema}.migration (id, name) values (${later}, 'later')`, schema))
+      yield* query(inSchema("alter table {schema}.organization add column later text", schema))
+      const taken = query(inSchema("select id from {schema}.migration order by id", schema))
+      const before = yield* taken
+      assert.strictEqual(before.length, later)
+      assert.deepStrictEqual(yield* health.faults, [])
+      assert.deepStrictEqual(yield* PostgresStore.migrateServer({ url, schema }), [])
+      for (const migrations of ["require", "run"] as const) {
+        const ports = yield* Layer.build(Layer.fresh(PostgresStore.layer({ url, schema, migrations })))
+        assert.deepStrictEqual(yield* Context.get(ports, StoreHealth).faults, [])
+      }
+      const printed = [...preparation(schema), ...MIGRATIONS.map((step) => migrationStatement(step, schema))]
+      for (const statement of printed) yield* query(statement)
+      assert.deepStrictEqual(yield* taken, before)
+      yield* query(inSchema("select later from {schema}.organization", schema))
     })
   )
 
