@@ -88,6 +88,61 @@ describe("settings of svc serve", () => {
     )
   }
 
+  const HOST = "db.example.com"
+
+  for (const [url, told] of [
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=bogus`, /its sslmode must be one of disable, .*verify-full$/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=`, /its sslmode must be/u],
+    [`postgres://u:s3cret@${HOST}:0/svc`, /its port must be 1 to 65535$/u],
+    [`postgres://u:s3cret@${HOST}/svc?port=65536`, /its port must be/u],
+    [`postgres://u:s3cret@${HOST}/svc?port=5e3`, /its port must be/u],
+    [`postgres://u:s3cret@${HOST}:65536/svc`, /it is no URL/u],
+    [`postgres://u:s3cret@${HOST}:port/svc`, /it is no URL/u],
+    [`postgres://u:s3cret%zz@${HOST}/svc`, /a % in it must be written %25/u],
+    [`postgres://u%z:s3cret@${HOST}/svc`, /a % in it/u],
+    [`postgres://u:s3cret@${HOST}/sv%c`, /a % in it/u],
+    [`postgres://u:s3cret@${HOST}/svc%00`, /a % in it/u],
+    [`postgres://u:s3cret@${HOST}/svc?application_name=%f`, /a % in it/u],
+    [`postgres://u:s3cret@${HOST}/svc#s3cret`, /a # in it must be written %23$/u],
+    [`postgresql://u:s3cret@${HOST}/svc?connect_timeout=soon`, /its connect_timeout must be/u],
+    ["postgres://", /it names no host/u],
+    [
+      `postgress://u:s3cret@${HOST}/svc`,
+      /^SVC_STORE must be memory, pglite:<folder>, or a postgres:\/\/ URL$/u
+    ]
+  ] as const) {
+    it.effect(`refuse ${url} as the store, and say why without quoting it`, () =>
+      Effect.gen(function* () {
+        const faults = [
+          yield* Effect.flip(
+            Effect.flatMap(read(serverConfig, { ...COMPLETE, SVC_STORE: url }), Effect.fromResult)
+          ),
+          yield* Effect.flip(Effect.flatMap(read(workerConfig, { SVC_STORE: url }), Effect.fromResult)),
+          yield* Effect.flip(Effect.flatMap(read(devConfig, { SVC_STORE: url }), Effect.fromResult))
+        ]
+        for (const { exitCode, line } of faults) {
+          assert.strictEqual(exitCode, 78)
+          assert.match(line, told)
+          assert.match(line, /^SVC_STORE must be /u)
+          assert.notMatch(line, /s3cret|db\.example|\n/u)
+        }
+      })
+    )
+  }
+
+  it.effect("take every other form of a server's URL", () =>
+    Effect.gen(function* () {
+      for (const url of [
+        "postgresql://db",
+        "postgres://user%40shop:p%25%23%2F@[::1]:5433/svc?sslmode=verify-full&connect_timeout=5&options=-c%20a%3Db",
+        "postgres://user@db:65535/svc?sslmode=disable"
+      ]) {
+        const config = yield* Effect.flatMap(read(workerConfig, { SVC_STORE: url }), Effect.fromResult)
+        assert.strictEqual(Redacted.value(config.store.postgres), url)
+      }
+    })
+  )
+
   it.effect("take a folder or a server as the store", () =>
     Effect.gen(function* () {
       const storeOf = (text: string) =>

@@ -4,7 +4,7 @@ import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
 import { badSetting, type StartFault } from "./StartFault.ts"
-import { parseStore, STORE_FORM, type StoreSetting } from "./StoreSetting.ts"
+import { parseStore, STORE_FORM, type StoreSetting, storeFaultOf } from "./StoreSetting.ts"
 
 /** A value read from the environment, and what `--help` says about it. */
 interface Setting<A> {
@@ -15,6 +15,8 @@ interface Setting<A> {
   /** As it would be written. Absent: the setting has none. */
   readonly byDefault?: string
   readonly parse: (text: string) => A | undefined
+  /** What is wrong with a value that does not parse, where more can be said than the form. Quotes nothing of it. */
+  readonly faultOf?: (text: string) => string | undefined
 }
 
 const literals =
@@ -76,7 +78,8 @@ const STORE = {
   meaning:
     "Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server.",
   form: STORE_FORM,
-  parse: parseStore
+  parse: parseStore,
+  faultOf: storeFaultOf
 } as const satisfies Setting<unknown>
 
 const PORT = {
@@ -175,7 +178,10 @@ const written = (setting: Setting<unknown>): Effect.Effect<string | undefined, S
   )
 
 /** Never quotes a value: it may be a secret in the wrong place. */
-const isBad = (setting: Setting<unknown>): StartFault => badSetting(`${setting.name} must be ${setting.form}`)
+const isBad = ({ faultOf, form, name }: Setting<unknown>, text = ""): StartFault => {
+  const fault = faultOf?.(text)
+  return badSetting(`${name} must be ${form}${fault === undefined ? "" : `: ${fault}`}`)
+}
 
 const optional = Effect.fnUntraced(function* <A>(
   setting: Setting<A>
@@ -183,7 +189,7 @@ const optional = Effect.fnUntraced(function* <A>(
   const text = (yield* written(setting)) ?? setting.byDefault
   if (text === undefined) return undefined
   const value = setting.parse(text)
-  return value === undefined ? yield* isBad(setting) : value
+  return value === undefined ? yield* isBad(setting, text) : value
 })
 
 const required = Effect.fnUntraced(function* <A>(setting: Setting<A>): Effect.fn.Return<A, StartFault> {

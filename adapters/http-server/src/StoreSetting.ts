@@ -1,4 +1,5 @@
 import { Redacted } from "effect"
+import { postgresUrlFault } from "./PostgresUrl.ts"
 
 /** Where everything is kept (part 9). */
 export type StoreSetting =
@@ -20,7 +21,11 @@ export const STORE_FORM = "memory, pglite:<folder>, or a postgres:// URL"
 export const parseStore = (text: string): StoreSetting | undefined => {
   if (text === "memory") return text
   if (text.startsWith(PGLITE) && text.length > PGLITE.length) return { pglite: text.slice(PGLITE.length) }
-  const url = URL.parse(text)
-  if (url === null || (url.protocol !== "postgres:" && url.protocol !== "postgresql:")) return undefined
-  return url.hostname === "" ? undefined : { postgres: Redacted.make(text, { label: "database" }) }
+  return postgresUrlFault(text) === undefined
+    ? { postgres: Redacted.make(text, { label: "database" }) }
+    : undefined
 }
+
+/** What is wrong with a value that {@link parseStore} refuses, if it is meant as the URL of a server. Quotes nothing. */
+export const storeFaultOf = (text: string): string | undefined =>
+  /^postgres(?:ql)?:/iu.test(text) ? postgresUrlFault(text) : undefined
