@@ -39,16 +39,25 @@ export interface ServiceOptions {
   readonly observing?: Layer.Layer<never>
   /** Default: memory. */
   readonly store?: StoreSetting
+  /** Default: {@link APPROVAL_ORIGIN}. */
+  readonly approvalOrigin?: string
+  /** Default: one that the system chooses. */
+  readonly approvalPort?: number
+  /** Whether `http://localhost` may be a return origin. Default false. */
+  readonly localhostReturnOrigins?: boolean
 }
 
-const configOf = (masterKey: Uint8Array, store: StoreSetting): ServerConfig => ({
+const configOf = (
+  masterKey: Uint8Array,
+  { approvalOrigin = APPROVAL_ORIGIN, store = "memory" }: ServiceOptions
+): ServerConfig => ({
   environment: "test",
   store,
   port: 0,
   approvalPort: 0,
   baseUrl: API_BASE_URL,
-  approvalBaseUrl: APPROVAL_ORIGIN,
-  rpId: new URL(APPROVAL_ORIGIN).hostname,
+  approvalBaseUrl: approvalOrigin,
+  rpId: new URL(approvalOrigin).hostname,
   masterKey: Redacted.make(masterKey, { label: "master key" }),
   masterKeyPrevious: undefined,
   rateLimit: "off",
@@ -168,10 +177,11 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const log: Array<string> = []
   const watch: StoreWatch = { writes: [], fault: undefined }
   const masterKey = new Uint8Array(randomBytes(MASTER_KEY_BYTES))
-  const config = configOf(masterKey, options.store ?? "memory")
+  const config = configOf(masterKey, options)
+  const localhostReturnOrigins = options.localhostReturnOrigins ?? false
   const observing = Layer.merge(logTo(log), options.observing ?? Layer.empty)
   const services = yield* watched(watch).pipe(
-    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),
+    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins, migrations: "require" })),
     Layer.provideMerge(observing),
     Layer.build
   )
@@ -180,7 +190,10 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const apiPort = portOf(
     yield* ApiServer.layer(listen).pipe(Layer.provide(RateLimit.layerOff), Layer.provide(shared), Layer.build)
   )
-  const approvalPort = portOf(yield* ApprovalServer.layer(listen).pipe(Layer.provide(shared), Layer.build))
+  const approvalListen = { ...listen, port: options.approvalPort ?? 0 }
+  const approvalPort = portOf(
+    yield* ApprovalServer.layer(approvalListen).pipe(Layer.provide(shared), Layer.build)
+  )
 
   /** One request of a browser to the approval origin, with these headers and no others. */
   const request = (path: string, { method = "GET", headers = {}, body = "" }: Asking = {}) =>

@@ -1,0 +1,206 @@
+import { assert, it } from "@effect/vitest"
+import {
+  approveThrough,
+  assertClosed,
+  holdApproval,
+  mainText,
+  PART,
+  pressUntilAsked,
+  seenText,
+  settled,
+  statusOf
+} from "./ApprovalPageReader.ts"
+import { SESSION_MS } from "./ApprovalSite.ts"
+import { addAuthenticator } from "./Authenticator.ts"
+import { describeInBrowser } from "./BrowserSuite.ts"
+import { assertSays } from "./PageWordChecks.ts"
+
+describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
+  const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
+  const isAtShop = (url: URL) => url.origin === suite.site.shopOrigin
+
+  /** Two tabs of one profile on one link; whoever uses it has a passkey in both. */
+  const twoTabs = async () => {
+    const { passkey, subject } = await suite.knownPerson()
+    const link = await suite.site.newLink({ subject })
+    const first = await suite.visit(link)
+    const page = await first.page.context().newPage()
+    const second = { page, authenticator: await addAuthenticator(page) }
+    await page.goto(link.url)
+    await first.authenticator.add(passkey)
+    await second.authenticator.add(passkey)
+    return { first, link, second }
+  }
+
+  it("approve in one tab, and are closed in the other that was about to", async () => {
+    const { first, link, second } = await twoTabs()
+    const { held, letGo } = await holdApproval(first.page)
+    await first.page.locator(PART.approve).click()
+    await held
+    await second.page.bringToFront()
+    await approveThrough(second.page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+    letGo()
+    await assertClosed(first.page)
+    assertSays(await mainText(first.page), "closed")
+  })
+
+  it("replace the challenge of the other tab, whose answer is refused and can be given again", async () => {
+    const { first, link, second } = await twoTabs()
+    const { held, letGo } = await holdApproval(first.page)
+    await first.page.locator(PART.approve).click()
+    await held
+    await second.authenticator.setUserVerified(false)
+    await second.page.bringToFront()
+    await pressUntilAsked(second.page)
+    await settled(second.page)
+    const refused = first.page.waitForResponse((response) => response.url().endsWith("/approval"))
+    letGo()
+    assert.strictEqual((await refused).status(), 422)
+    await first.page.bringToFront()
+    await settled(first.page)
+    assertSays(await statusOf(first.page), "nothingApproved")
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+    await approveThrough(first.page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+  })
+
+  it("approve once when the same passkey is used in both at once", async () => {
+    const { first, link, second } = await twoTabs()
+    const pages = [first.page, second.page]
+    await Promise.all(
+      pages.map((page) => page.locator(PART.approve).evaluate((button) => (button as HTMLElement).click()))
+    )
+    await Promise.all(pages.map((page) => Promise.race([page.waitForURL(isAtShop), settled(page)])))
+    for (const page of pages) {
+      if (isAtShop(new URL(page.url())) || !(await page.locator(PART.approve).isVisible())) continue
+      await page.bringToFront()
+      await page.locator(PART.approve).click()
+      await Promise.race([page.waitForURL(isAtShop), assertClosed(page)])
+    }
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+    const types = await suite.site.eventTypes(link.mandateId)
+    assert.lengthOf(
+      types.filter((type) => type === "mandate.approved"),
+      1
+    )
+  })
+
+  it("are closed when a newer link was made, whichever was begun", async () => {
+    const link = await suite.site.newLink()
+    const { page } = await suite.visit(link)
+    const newer = await suite.site.newLink({ subject: link.subject, mandateId: link.mandateId })
+    await page.locator(PART.approve).click()
+    await assertClosed(page)
+    assertSays(await mainText(page), "closed")
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+    await page.goto(newer.url)
+    await approveThrough(page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+  })
+
+  it("are of one browser once begun: another one is told, and takes nothing from it", async () => {
+    const link = await suite.site.newLink()
+    const begun = await suite.visit(link, { authenticator: { isUserVerified: false } })
+    await begun.page.locator(PART.approve).click()
+    await settled(begun.page)
+    const other = await suite.visit(link)
+    const answers: Array<number> = []
+    other.page.on("response", (response) => answers.push(response.status()))
+    for (const part of [PART.approve, PART.decline]) {
+      await other.page.locator(part).click()
+      await settled(other.page)
+      assertSays(await mainText(other.page), "otherBrowser")
+    }
+    assert.deepStrictEqual(answers, [409, 409])
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+    await begun.authenticator.setUserVerified(true)
+    await approveThrough(begun.page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+  })
+
+  it("count down to their end, and close then, with a dialog open", async () => {
+    const link = await suite.site.newLink()
+    const page = await suite.newPage()
+    await page.clock.install()
+    await addAuthenticator(page, { isTouched: false })
+    await page.goto(link.url)
+    assert.match(await seenText(page.locator(PART.timer)), /[45]:\d\d/u)
+    await pressUntilAsked(page)
+    await page.clock.runFor(SESSION_MS - 10_000)
+    assert.match(await seenText(page.locator(PART.timer)), /0?0:[01]\d/u)
+    await page.clock.runFor(20_000)
+    await assertClosed(page)
+    assertSays(await mainText(page), "expired")
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+    suite.site.advance(SESSION_MS)
+    assert.strictEqual((await page.reload())?.status(), 410)
+    await assertClosed(page)
+  })
+
+  it("warn a minute before the end, where a screen reader hears it", async () => {
+    const link = await suite.site.newLink()
+    const page = await suite.newPage()
+    await page.clock.install()
+    await page.goto(link.url)
+    const spoken = () => page.getByRole("status").allInnerTexts()
+    assert.notInclude((await spoken()).join(" "), "minute")
+    await page.clock.runFor(SESSION_MS - 59_000)
+    assert.match((await spoken()).join(" "), /minute/iu)
+    await page.clock.runFor(60_000)
+    await assertClosed(page)
+    assertSays(await mainText(page), "expired")
+  })
+
+  it("are closed to a press that comes too late", async () => {
+    const link = await suite.site.newLink()
+    const { page } = await suite.visit(link)
+    suite.site.advance(SESSION_MS)
+    await page.locator(PART.approve).click()
+    await assertClosed(page)
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+  })
+
+  it("offer no live buttons to whoever goes back after approving, and forward, and by the link", async () => {
+    const link = await suite.site.newLink()
+    const page = await suite.newPage()
+    await addAuthenticator(page)
+    await page.goto(`${suite.site.shopOrigin}/basket`)
+    // As a link is followed: the page lies between two of the shop's.
+    await page.evaluate((url) => location.assign(url), link.url)
+    await page.waitForURL(link.url)
+    await approveThrough(page)
+    // A page out of the browser's memory has no load to wait for.
+    const options = { waitUntil: "commit" as const }
+    for (const go of [() => page.goBack(options), () => page.goForward(options)]) {
+      await go()
+      if (isAtShop(new URL(page.url()))) assert.notInclude(page.url(), "/approve/")
+      else await assertClosed(page)
+    }
+    assert.strictEqual((await page.goto(link.url))?.status(), 410)
+    await assertClosed(page)
+  })
+
+  it("are as things stand when they come back out of the browser's memory", async () => {
+    const link = await suite.site.newLink()
+    const { page } = await suite.visit(link)
+    await page.goto(`${suite.site.shopOrigin}/elsewhere`)
+    const tab = await page.context().newPage()
+    await addAuthenticator(tab)
+    await tab.goto(link.url)
+    await approveThrough(tab)
+    await page.bringToFront()
+    await page.goBack()
+    await assertClosed(page)
+    assertSays(await mainText(page), "closed")
+  })
+
+  it("go on when they come back out of the browser's memory before the end", async () => {
+    const link = await suite.site.newLink()
+    const { page } = await suite.visit(link)
+    await page.goto(`${suite.site.shopOrigin}/elsewhere`)
+    await page.goBack()
+    await approveThrough(page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
+  })
+})

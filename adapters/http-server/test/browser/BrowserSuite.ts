@@ -1,0 +1,118 @@
+import { afterAll, afterEach, beforeAll, describe } from "@effect/vitest"
+import type { BrowserContextOptions, Page } from "playwright-core"
+import { approveThrough } from "./ApprovalPageReader.ts"
+import { type ApprovalLink, type ApprovalSite, openSite } from "./ApprovalSite.ts"
+import {
+  type Authenticator,
+  type AuthenticatorOptions,
+  addAuthenticator,
+  type StoredPasskey
+} from "./Authenticator.ts"
+import { type ChromiumUnderTest, chromiumPath, startChromium } from "./ChromiumUnderTest.ts"
+import { selfSignedCertificate } from "./SelfSignedCertificate.ts"
+
+/** Hosts that the certificate of a suite over HTTPS names. */
+const HOSTS = ["approve.example", "shop.example", "attacker.example"]
+
+/** A browser takes its time on a busy machine, in milliseconds. */
+const TEST_TIMEOUT_MS = 90_000
+
+export interface SuiteOptions {
+  /** Whether the site is served over HTTPS, on hosts that have nothing in common. Default: on `http://localhost`. */
+  readonly isSecure?: boolean
+}
+
+/** A person who sits before a page with a device that has a screen lock. */
+export interface Visit {
+  readonly page: Page
+  readonly authenticator: Authenticator
+}
+
+/** What the tests of a suite share. Each opens browser profiles of its own, which end with it. */
+export interface BrowserSuite {
+  readonly site: ApprovalSite
+  readonly chromium: ChromiumUnderTest
+  /** A tab of a new profile. */
+  readonly newPage: (options?: BrowserContextOptions) => Promise<Page>
+  /** Follows the link in a new profile. */
+  readonly visit: (
+    link: ApprovalLink,
+    options?: BrowserContextOptions & { readonly authenticator?: AuthenticatorOptions }
+  ) => Promise<Visit>
+  /** Somebody who has approved once, with the passkey that came of it. The same name is the same person. */
+  readonly knownPerson: (name?: string) => Promise<KnownPerson>
+}
+
+export interface KnownPerson {
+  readonly subject: string
+  /** Its counter is above that of every use so far. */
+  readonly passkey: StoredPasskey
+}
+
+/** More than one test ever counts a passkey on. */
+const COUNTER_STEP = 100
+
+const program = chromiumPath()
+
+/** A suite with one browser and one site. Where there is no browser its tests are skipped. */
+export const describeInBrowser = (
+  name: string,
+  { isSecure = false }: SuiteOptions,
+  tests: (suite: BrowserSuite) => void
+): void => {
+  describe.skipIf(program === undefined)(name, { timeout: TEST_TIMEOUT_MS }, () => {
+    let chromium: ChromiumUnderTest | undefined
+    let site: ApprovalSite | undefined
+
+    beforeAll(async () => {
+      const certificate = isSecure ? selfSignedCertificate(HOSTS) : undefined
+      site = await openSite(certificate === undefined ? {} : { certificate })
+      chromium = await startChromium(program!, certificate?.digest)
+    }, TEST_TIMEOUT_MS)
+    afterEach(async () => {
+      site?.setStoreOut(false)
+      await chromium?.closeContexts()
+    })
+    afterAll(async () => {
+      await chromium?.close()
+      await site?.close()
+    })
+
+    const newPage = async (options: BrowserContextOptions = {}) =>
+      await (await chromium!.newContext(options)).newPage()
+
+    const visit: BrowserSuite["visit"] = async (link, { authenticator: device, ...options } = {}) => {
+      const page = await newPage(options)
+      const authenticator = await addAuthenticator(page, device)
+      await page.goto(link.url)
+      return { page, authenticator }
+    }
+
+    const people = new Map<string, KnownPerson>()
+    const meet = async (): Promise<KnownPerson> => {
+      const link = await site!.newLink()
+      const { authenticator, page } = await visit(link)
+      await approveThrough(page)
+      const [passkey] = await authenticator.passkeys()
+      await page.context().close()
+      return { subject: link.subject, passkey: passkey! }
+    }
+
+    tests({
+      get site() {
+        return site!
+      },
+      get chromium() {
+        return chromium!
+      },
+      newPage,
+      visit,
+      knownPerson: async (name = "somebody") => {
+        const { passkey, subject } = people.get(name) ?? (await meet())
+        const person = { subject, passkey: { ...passkey, signCount: passkey.signCount + COUNTER_STEP } }
+        people.set(name, person)
+        return person
+      }
+    })
+  })
+}

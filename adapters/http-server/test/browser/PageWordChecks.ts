@@ -1,0 +1,17 @@
+import { assert } from "@effect/vitest"
+
+/** What the page must say in each case, in English, by the words that nobody can do without. */
+const MEANING = {
+  closed: /used|closed|no longer/iu,
+  expired: /time|expired/iu,
+  otherBrowser: /another browser|other browser|different browser/iu,
+  tryAgain: /again/iu,
+  nothingApproved: /nothing (?:has been|was|is) approved/iu,
+  noPasskeys: /passkey/iu,
+  noScript: /javascript/iu
+}
+
+/** Whether a text says what it must. */
+export const assertSays = (text: string, meaning: keyof typeof MEANING): void => {
+  assert.match(text, MEANING[meaning])
+}
