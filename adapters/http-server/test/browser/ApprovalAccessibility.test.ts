@@ -1,4 +1,5 @@
 import { assert, it } from "@effect/vitest"
+import { directionOf, LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { violationsOf } from "./AccessibilityScan.ts"
 import {
@@ -91,11 +92,40 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
 
   it("holds from right to left", async () => {
     const { page } = await visit(RECURRING, { locale: "ar-EG" })
-    // Also in a language that the page does not have yet.
-    await page.evaluate(() => {
-      document.documentElement.dir = "rtl"
-    })
+    assert.strictEqual(await page.locator("html").getAttribute("dir"), "rtl")
     await assertHolds(page, "right to left")
+  })
+
+  it("fits a window of 320 px in each of its languages, and says which it is", async () => {
+    const link = await suite.site.newLink({ mandate: RECURRING })
+    const page = await suite.newPage({ viewport: AT_400_PERCENT })
+    let language: Language = "en"
+    await page.route(link.url, (route) =>
+      route.continue({ headers: { ...route.request().headers(), "accept-language": language } })
+    )
+    for (language of LANGUAGES) {
+      await page.goto(link.url)
+      assert.strictEqual(await page.locator("html").getAttribute("lang"), language)
+      assert.strictEqual(await page.locator("html").getAttribute("dir"), directionOf(language))
+      await assertFits(page, language)
+    }
+  })
+
+  it("holds for somebody who has no passkey any more, and shows a way back", async () => {
+    const { subject } = await suite.knownPerson()
+    const link = await suite.site.newLink({ subject })
+    const page = await suite.newPage(AS_USER_AGENT)
+    await page.goto(link.url)
+    await page.locator("summary").click()
+    await assertHolds(page, "passkey lost")
+    await suite.site.retirePasskeys(subject)
+    await page.goto(link.url)
+    await assertHolds(page, "no passkey allowed")
+    await assertClosed(page)
+    await page.locator(PART.back).focus()
+    await page.keyboard.press("Enter")
+    await page.waitForURL((url) => url.origin === suite.site.shopOrigin)
+    assert.strictEqual((await suite.site.mandate(link.mandateId)).state, "PENDING_APPROVAL")
   })
 
   it("holds while a dialog is open, and after it was closed", async () => {

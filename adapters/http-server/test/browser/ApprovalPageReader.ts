@@ -8,6 +8,7 @@ const MOST_PRESSES = 3
 /** What the tests know the parts of the page by: never by their words. */
 export const PART = {
   approve: "#approve",
+  back: "#back",
   decline: "#decline",
   lines: "#lines",
   status: "#status",

@@ -58,6 +58,8 @@ export interface ApprovalSite {
   /** `data.approval` of the mandate's `mandate.approved` event. */
   readonly approval: (mandateId: string) => Promise<Json>
   readonly eventTypes: (mandateId: string) => Promise<ReadonlyArray<string>>
+  /** Retires every passkey of a subject, as its caller does when a device was lost. */
+  readonly retirePasskeys: (subject: string) => Promise<void>
   /** One request to the approval listener itself, with these headers and no others. */
   readonly request: (path: string, asking?: Asking) => Promise<RawAnswer>
   /** Sets the clock of the service forward, in milliseconds. */
@@ -179,6 +181,12 @@ export const openSite = async ({ certificate }: SiteOptions = {}): Promise<Appro
       return data.find((event: Json) => event.type === "mandate.approved").data.approval
     },
     eventTypes: (mandateId) => run(tenant.eventTypes(mandateId)),
+    retirePasskeys: async (subject) => {
+      const path = `/v1/subjects/${subject}/passkeys`
+      for (const { id } of (await run(tenant.get(path))).data) {
+        await run(tenant.send({ method: "DELETE", path: `${path}/${id}` }))
+      }
+    },
     request: (path, asking) => run(service.request(path, asking)),
     advance,
     setStoreOut: (isOut) => {

@@ -27,6 +27,9 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** What no text may show as itself: it would be invisible, or change how its neighbours look. */
 const INVISIBLE = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\u00ad]/u
 
+/** What the page itself puts around a text that is written from right to left. A caller's own are shown as U+XXXX. */
+const ISOLATED = /\u2068([^\u2068\u2069]*)\u2069/gu
+
 const hostileMandate = (text: string) => ({
   description: text,
   policy: {
@@ -50,7 +53,9 @@ describeInBrowser("texts of a caller that mean harm", {}, (suite) => {
       })
       await assertFits(page, `${name}, right to left`)
       const lines = await linesOf(page)
-      for (const { label, value } of lines) assert.notMatch(label + value, INVISIBLE, name)
+      for (const { label, value } of lines) {
+        assert.notMatch((label + value).replace(ISOLATED, "$1"), INVISIBLE, name)
+      }
       assert.deepStrictEqual(
         await renderedValues(page),
         lines.map(({ value }) => value),
