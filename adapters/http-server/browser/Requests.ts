@@ -39,10 +39,17 @@ export class Refusal extends Error {
   }
 }
 
+/** An answer that takes longer, in milliseconds, does not come. */
+const ANSWER_TIMEOUT_MS = 20_000
+
 let owed = 0
+let isUnsettled = false
 
 /** Whether an answer is owed: meanwhile the page does not know how things stand. */
 export const isSending = (): boolean => owed > 0
+
+/** Whether an answer of the user was sent and nothing came back: it may count or not. */
+export const isInDoubt = (): boolean => isUnsettled
 
 /**
  * Sends one action in the language of the page. The mode stays the default: in any other, a page that sends no referrer
@@ -53,6 +60,8 @@ export const post = async <Name extends keyof Actions>(
   body: Actions[Name]["body"]
 ): Promise<Actions[Name]["answer"]> => {
   owed++
+  const patience = new AbortController()
+  const timer = setTimeout(() => patience.abort(), ANSWER_TIMEOUT_MS)
   try {
     const response = await fetch(`${location.pathname}/${action}`, {
       method: "POST",
@@ -62,14 +71,18 @@ export const post = async <Name extends keyof Actions>(
         "accept-language": document.documentElement.lang
       },
       body: JSON.stringify(body),
-      redirect: "error"
+      redirect: "error",
+      signal: patience.signal
     })
     const answer = await response.json()
     if (response.ok) return answer
     throw new Refusal(String(answer.code))
   } catch (error) {
-    throw error instanceof Refusal ? error : new Refusal("unreachable")
+    if (error instanceof Refusal) throw error
+    if (action === "approval" || action === "decline") isUnsettled = true
+    throw new Refusal("unreachable")
   } finally {
+    clearTimeout(timer)
     owed--
   }
 }

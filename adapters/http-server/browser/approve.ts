@@ -10,7 +10,7 @@ import {
   WebAuthnAbortService
 } from "@simplewebauthn/browser"
 import type { ScriptWords } from "../src/approval/words/PageWords.ts"
-import { isSending, post, Refusal, type Step } from "./Requests.ts"
+import { isInDoubt, isSending, post, Refusal, type Step } from "./Requests.ts"
 import { areShown, element, showLines } from "./Statement.ts"
 
 const MILLISECONDS_PER_SECOND = 1000
@@ -187,7 +187,9 @@ const tick = (): void => {
     hasWarned = true
     element("announcement").textContent = words.oneMinuteLeft
   }
-  if (seconds === 0 && !isSending()) close(words.expiredTitle, words.expiredText)
+  if (seconds > 0 || isSending()) return
+  if (isInDoubt()) close(words.closedTitle, words.closedText)
+  else close(words.expiredTitle, words.expiredText)
 }
 
 // ------------------------------------------------------------------------------------------------- start

@@ -140,6 +140,22 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     await assertClosed(page)
   })
 
+  it("do not wait for ever for an answer, and then do not say that nothing was approved", async () => {
+    const { passkey, subject } = await suite.knownPerson()
+    const link = await suite.site.newLink({ subject })
+    const { authenticator, page } = await suite.visit(link)
+    await authenticator.add(passkey)
+    await page.clock.install()
+    await page.reload()
+    const { held } = await holdApproval(page)
+    await page.locator(PART.approve).click()
+    await held
+    await page.clock.runFor(SESSION_MS + 60_000)
+    await assertClosed(page)
+    assertSays(await mainText(page), "closed")
+    assert.notMatch(await mainText(page), /nothing (?:has been|was) approved/iu)
+  })
+
   it("warn a minute before the end, where a screen reader hears it", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
