@@ -1,0 +1,152 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Context, Data, type Effect } from "effect"
+import type { WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
+import type { ClaimHolder, ClaimTaken, Stale, StoreUnavailable, UniqueClaim } from "./MandateStore.ts"
+
+/** The organization has as many endpoints that are not deleted as it may. */
+export class EndpointLimitReached extends Data.TaggedError("EndpointLimitReached")<Record<never, never>> {}
+
+/** An endpoint, and the revision that a change of it must name. */
+export interface StoredEndpoint {
+  readonly endpoint: WebhookEndpointState
+  readonly revision: number
+  /** When the first event came that was not kept for it any more, since it was disabled (part 8). */
+  readonly missedSince?: Instant
+}
+
+/** A delivery with its body, the same text for every delivery of an event. */
+export interface StoredDelivery {
+  readonly delivery: WebhookDeliveryState
+  readonly body: string
+}
+
+/** What a worker was given to do: the attempt is open already. */
+export interface ClaimedDelivery extends StoredDelivery, StoredEndpoint {}
+
+/** An endpoint after some of its attempts have ended, and those deliveries. */
+export interface EndedAttempts {
+  readonly organization: string
+  readonly endpoint: WebhookEndpointState
+  readonly expected: number
+  readonly deliveries: ReadonlyArray<{
+    readonly next: WebhookDeliveryState
+    /** That of the attempt that ended. */
+    readonly token: string
+  }>
+}
+
+/**
+ * Webhook endpoints and their deliveries (part 8). The deliveries of an event are recorded by `MandateStore.append`, in
+ * the write of the event: one for each endpoint that is active or disabled and wants its type, due at once. For a disabled
+ * endpoint that stops once it was disabled for `HELD_SECONDS` or has got `HELD_DELIVERIES` since; the first event after
+ * that is `missedSince`, until a reactivation.
+ */
+export class WebhookStore extends Context.Service<
+  WebhookStore,
+  {
+    /** An endpoint of the organization, deleted ones included, the holder of an idempotency key, and the store's clock. */
+    readonly loadEndpoint: (query: {
+      readonly organization: string
+      readonly endpoint?: string
+      readonly idempotencyKey?: string
+    }) => Effect.Effect<
+      { readonly now: Instant; readonly held?: ClaimHolder; readonly stored?: StoredEndpoint },
+      StoreUnavailable
+    >
+    /** Endpoints that are not deleted, newest first. */
+    readonly listEndpoints: (
+      organization: string
+    ) => Effect.Effect<ReadonlyArray<StoredEndpoint>, StoreUnavailable>
+    /**
+     * Records a new endpoint (`expected` is `"absent"`) or a change of one, and claims, all or nothing. Refusals in this
+     * order: `Stale`, `ClaimTaken`, `EndpointLimitReached` (for a new one when `limit` are not deleted, also when several
+     * come at once). `spread` is given with a reactivation: what is pending, not under way and due at `now` comes next
+     * within so many nanoseconds, evenly.
+     */
+    readonly changeEndpoint: (change: {
+      readonly organization: string
+      readonly expected: "absent" | number
+      readonly next: WebhookEndpointState
+      readonly limit: number
+      readonly claims: ReadonlyArray<UniqueClaim>
+      readonly spread?: { readonly now: Instant; readonly over: Instant }
+    }) => Effect.Effect<
+      { readonly revision: number },
+      Stale | ClaimTaken | EndpointLimitReached | StoreUnavailable
+    >
+    /** A delivery of an endpoint, beside the endpoint. Either is absent when the organization has no such thing. */
+    readonly loadDelivery: (query: {
+      readonly organization: string
+      readonly endpoint: string
+      readonly delivery?: string
+      readonly idempotencyKey?: string
+    }) => Effect.Effect<
+      {
+        readonly now: Instant
+        readonly held?: ClaimHolder
+        readonly stored?: StoredEndpoint
+        readonly delivery?: StoredDelivery
+      },
+      StoreUnavailable
+    >
+    /** Deliveries of an endpoint, newest first by identifier; one more than `limit` when there are more. */
+    readonly listDeliveries: (query: {
+      readonly organization: string
+      readonly endpoint: string
+      /** Exclusive. */
+      readonly after?: string
+      readonly limit: number
+    }) => Effect.Effect<
+      { readonly stored?: StoredEndpoint; readonly deliveries: ReadonlyArray<WebhookDeliveryState> },
+      StoreUnavailable
+    >
+    /** Adds a delivery that no append made, if the endpoint is active in this write: `Stale` otherwise. */
+    readonly addDelivery: (addition: {
+      readonly organization: string
+      readonly delivery: WebhookDeliveryState
+      readonly body: string
+      readonly claims: ReadonlyArray<UniqueClaim>
+    }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
+    /**
+     * Opens attempts that are due at the store's clock (`isDue`), over all organizations, and answers with them: at most
+     * `limit`, and of no endpoint so many that more than `perEndpoint` are under way. Endpoints take turns, those first
+     * whose deliveries wait longest: none of them waits for another's. Two callers at once get different ones, neither
+     * waiting for the other.
+     */
+    readonly claimDue: (query: {
+      readonly token: string
+      readonly limit: number
+      readonly perEndpoint: number
+      readonly lasts: Instant
+    }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
+    /** Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. */
+    readonly expiredAttempts: (query: { readonly limit: number }) => Effect.Effect<
+      {
+        readonly now: Instant
+        readonly expired: ReadonlyArray<StoredEndpoint & { readonly delivery: WebhookDeliveryState }>
+      },
+      StoreUnavailable
+    >
+    /**
+     * Records the ends of attempts together with their endpoint, all or nothing: `Stale` when the endpoint has another
+     * revision, or one of the attempts is not open under its token any more.
+     */
+    readonly recordAttempts: (
+      ended: EndedAttempts
+    ) => Effect.Effect<{ readonly revision: number }, Stale | StoreUnavailable>
+    /** The endpoint and those of the deliveries that are there, as they are now, and the store's clock. */
+    readonly reload: (query: {
+      readonly organization: string
+      readonly endpoint: string
+      readonly deliveries: ReadonlyArray<string>
+    }) => Effect.Effect<
+      {
+        readonly now: Instant
+        readonly stored?: StoredEndpoint
+        readonly deliveries: ReadonlyArray<WebhookDeliveryState>
+      },
+      StoreUnavailable
+    >
+  }
+>()("@svc/domain/ports/WebhookStore") {}

@@ -1,0 +1,7 @@
+export type AttemptError =
+  | "target_refused"
+  | "connection_failed"
+  | "tls_failed"
+  | "timeout"
+  | "response_invalid"
+  | "worker_lost"

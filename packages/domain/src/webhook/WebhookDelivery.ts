@@ -1,0 +1,178 @@
+import type { JournalEventType } from "@svc/protocol/Journal"
+import type { Instant } from "@svc/protocol/Timestamp"
+import type { AttemptError } from "../ports/WebhookTransport.ts"
+import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
+import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
+
+/** What an endpoint is sent to try it out; no event of a journal (part 8). */
+export const TEST_EVENT_TYPE = "endpoint.test"
+
+/** An attempt that has ended. */
+export interface DeliveryAttempt {
+  /** When it began. */
+  readonly at: Instant
+  /** Status of the answer; absent when there was none. */
+  readonly status?: number
+  readonly durationMs: number
+  readonly error?: AttemptError
+}
+
+/** An attempt that a worker is making. */
+export interface OpenAttempt {
+  /** Names the worker's claim, and fences its result. */
+  readonly token: string
+  readonly at: Instant
+  /** From then on the worker counts as lost. */
+  readonly expiresAt: Instant
+  /** That of the endpoint when the attempt began. */
+  readonly generation: number
+}
+
+/** A delivery of one event to one endpoint, as stored (part 8). Its body is kept beside it, as bytes. */
+export interface WebhookDeliveryState {
+  readonly id: string
+  readonly organizationId: string
+  readonly endpointId: string
+  readonly eventId: string
+  readonly eventType: JournalEventType | typeof TEST_EVENT_TYPE
+  readonly createdAt: Instant
+  readonly state: "pending" | "delivered" | "exhausted"
+  /** When the next attempt is due, while it is pending. */
+  readonly nextAttemptAt?: Instant
+  readonly attempts: ReadonlyArray<DeliveryAttempt>
+  /** At most one is under way. */
+  readonly open?: OpenAttempt
+}
+
+/** A delivery's state as it is shown: what is pending is `frozen` or `cancelled` with its endpoint (part 8). */
+export type ShownDeliveryState = "pending" | "delivered" | "exhausted" | "frozen" | "cancelled"
+
+const WAITING: Readonly<Record<WebhookEndpointStatus, ShownDeliveryState>> = {
+  active: "pending",
+  disabled: "frozen",
+  deleted: "cancelled"
+}
+
+export const shownDeliveryState = (
+  delivery: Pick<WebhookDeliveryState, "state">,
+  endpoint: Pick<WebhookEndpointState, "status">
+): ShownDeliveryState => (delivery.state === "pending" ? WAITING[endpoint.status] : delivery.state)
+
+const isTest = ({ eventType }: Pick<WebhookDeliveryState, "eventType">): boolean =>
+  eventType === TEST_EVENT_TYPE
+
+/** Attempts that a delivery has in all: a test is tried once. */
+const attemptsOf = (delivery: WebhookDeliveryState): number => (isTest(delivery) ? 1 : MAX_ATTEMPTS)
+
+/** Whether an attempt may begin: it is due, nobody makes one, and the endpoint is active. */
+export const isDue = (
+  delivery: WebhookDeliveryState,
+  endpoint: Pick<WebhookEndpointState, "status">,
+  now: Instant
+): boolean =>
+  delivery.state === "pending" &&
+  delivery.open === undefined &&
+  endpoint.status === "active" &&
+  (delivery.nextAttemptAt ?? now) <= now
+
+/** Begins the attempt that is due. */
+export const beginAttempt = (
+  delivery: WebhookDeliveryState,
+  endpoint: Pick<WebhookEndpointState, "generation">,
+  claim: { readonly token: string; readonly now: Instant; readonly lasts: Instant }
+): WebhookDeliveryState => ({
+  ...delivery,
+  open: {
+    token: claim.token,
+    at: claim.now,
+    expiresAt: claim.now + claim.lasts,
+    generation: endpoint.generation
+  }
+})
+
+/** Any 2xx, and nothing else, says that an event has arrived (part 8). */
+export const isSuccess = (status: number | undefined): boolean =>
+  status !== undefined && status >= 200 && status <= 299
+
+const withAttempt = (
+  delivery: WebhookDeliveryState,
+  attempt: DeliveryAttempt,
+  now: Instant,
+  uniform: number
+): WebhookDeliveryState => {
+  const { nextAttemptAt: _next, open: _open, ...rest } = delivery
+  const attempts = [...delivery.attempts, attempt]
+  if (isSuccess(attempt.status)) return { ...rest, attempts, state: "delivered" }
+  if (attempts.length >= attemptsOf(delivery)) return { ...rest, attempts, state: "exhausted" }
+  return { ...rest, attempts, nextAttemptAt: now + retryDelay(attempts.length, uniform) }
+}
+
+/** An endpoint and one of its deliveries, which an attempt changes in one write. */
+export interface EndpointAndDelivery {
+  readonly endpoint: WebhookEndpointState
+  readonly delivery: WebhookDeliveryState
+}
+
+/**
+ * Records the result of the attempt that is open (part 8): it is delivered, waits for its next attempt, or is exhausted
+ * after the ninth; the endpoint's counters move once. Whatever became of the endpoint meanwhile, the attempt was made, and
+ * is recorded. A result under another token comes too late: its attempt was taken for lost, and nothing changes.
+ */
+export const finishAttempt = (
+  { delivery, endpoint }: EndpointAndDelivery,
+  finished: {
+    readonly token: string
+    readonly result: Omit<DeliveryAttempt, "at">
+    readonly now: Instant
+    /** Drawn evenly from 0 (inclusive) to 1 (exclusive), for the jitter. */
+    readonly uniform: number
+  }
+): EndpointAndDelivery | undefined => {
+  const { open } = delivery
+  if (open === undefined || open.token !== finished.token) return undefined
+  const { now, result, uniform } = finished
+  const next = withAttempt(delivery, { at: open.at, ...result }, now, uniform)
+  const counted = {
+    generation: open.generation,
+    isDelivered: next.state === "delivered",
+    isJournalEvent: !isTest(delivery),
+    isLast: next.state === "exhausted"
+  }
+  return { delivery: next, endpoint: afterAttempt(endpoint, counted, now) }
+}
+
+/**
+ * Takes an open attempt whose worker is lost for made: it is used up as `worker_lost`, and moves no counter (part 8). The
+ * endpoint may have got it. `undefined` while the worker still has time.
+ */
+export const loseAttempt = (
+  delivery: WebhookDeliveryState,
+  now: Instant,
+  uniform: number
+): WebhookDeliveryState | undefined => {
+  const { open } = delivery
+  if (open === undefined || now < open.expiresAt) return undefined
+  const durationMs = Number((now - open.at) / 1_000_000n)
+  return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
+}
+
+/** Over how long what is due is spread when an endpoint is active again, in seconds (part 8). */
+export const REACTIVATION_SPREAD_SECONDS = 60n
+
+/**
+ * When a delivery that waits comes next at an endpoint that is active again: within 60 s if it is due, so that they do not
+ * come all at once; else as it was. The count of its attempts goes on.
+ */
+export const afterReactivation = (
+  delivery: WebhookDeliveryState,
+  now: Instant,
+  uniform: number
+): WebhookDeliveryState => {
+  if (delivery.state !== "pending" || delivery.open !== undefined) return delivery
+  if (delivery.nextAttemptAt !== undefined && delivery.nextAttemptAt > now) return delivery
+  const spread = BigInt(Math.floor(uniform * Number(REACTIVATION_SPREAD_SECONDS) * 1000)) * 1_000_000n
+  return { ...delivery, nextAttemptAt: now + spread }
+}
+
+/** Whether what was sent may be sent again as a new delivery (part 8); a test, too, and that once. */
+export const mayRedeliver = ({ state }: Pick<WebhookDeliveryState, "state">): boolean => state !== "pending"
