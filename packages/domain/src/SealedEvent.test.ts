@@ -37,7 +37,12 @@ const sealAll = (facts: ReadonlyArray<JournalFact>): ReadonlyArray<SealedEvent> 
   for (const [index, fact] of facts.entries()) {
     state = evolve(state, fact)
     const id = `evt_0000000000000000000000000${index}`
-    const next = sealEvent(head, fact, { id, mandateVersion: state.mandate.version })
+    const next = sealEvent(head, fact, {
+      id,
+      mandateId: state.mandate.terms.mandate_id,
+      mandateState: state.mandate.state,
+      mandateVersion: state.mandate.version
+    })
     assert.strictEqual(
       next.head.bytes,
       (head?.bytes ?? 0) + new TextEncoder().encode(next.sealed.text).length

@@ -2,7 +2,9 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { sealEventText } from "@svc/protocol/EventHash"
 import { type JournalEvent, sourceOf } from "@svc/protocol/Journal"
 import type { JsonObject } from "@svc/protocol/Json"
+import type { MandateStateName } from "@svc/protocol/Mandate"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { webhookBody } from "@svc/protocol/WebhookBody"
 import type { JournalFact } from "./JournalFact.ts"
 import type { StreamHead } from "./MandateState.ts"
 
@@ -16,15 +18,24 @@ export interface SealedEvent {
   readonly authorizationId?: string
   /** JCS of the event with its hash; never rewritten. */
   readonly text: string
+  /** The body of its webhook deliveries, the same bytes for every attempt of each (part 8). */
+  readonly notification: string
 }
 
 /** Chains one fact to the head of its stream. `head` is absent for the first event. */
 export const sealEvent = (
   head: StreamHead | undefined,
   fact: JournalFact,
-  event: { readonly id: string; readonly mandateVersion: number }
+  event: {
+    readonly id: string
+    readonly mandateId: string
+    /** The mandate after the event. */
+    readonly mandateState: MandateStateName
+    readonly mandateVersion: number
+  }
 ): { readonly sealed: SealedEvent; readonly head: StreamHead } => {
   const seq = (head?.seq ?? 0) + 1
+  const belongs = "authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}
   const { hash, text } = sealEventText({
     seq,
     id: event.id,
@@ -43,8 +54,17 @@ export const sealEvent = (
       type: fact.type,
       occurredAt: fact.occurred_at,
       mandateVersion: event.mandateVersion,
-      ...("authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}),
-      text
+      ...belongs,
+      text,
+      notification: webhookBody({
+        id: event.id,
+        type: fact.type,
+        occurredAt: fact.occurred_at,
+        mandateId: event.mandateId,
+        ...belongs,
+        state: event.mandateState,
+        version: event.mandateVersion
+      })
     },
     head: {
       seq,

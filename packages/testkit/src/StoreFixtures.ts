@@ -116,7 +116,9 @@ export const createdChange = (
   const { occurredAt = now, ...rest } = parts
   const terms = termsOf(place, now)
   const at = formatNanos(occurredAt)
-  const { events, head } = sealAll(undefined, [{ type: "mandate.created", occurred_at: at, data: terms }])
+  const { events, head } = sealAll({ id: terms.mandate_id, state: "PENDING_APPROVAL" }, undefined, [
+    { type: "mandate.created", occurred_at: at, data: terms }
+  ])
   return {
     organization: place.organization,
     mandate: place.mandate,
@@ -156,8 +158,8 @@ export const followingChange = (
   facts: ReadonlyArray<JournalFact>,
   parts: ChangeParts = {}
 ): StreamChange => {
-  const { events, head } = sealAll(stream.head, facts)
   const { mandate } = stream.state
+  const { events, head } = sealAll({ id: mandate.terms.mandate_id, state: mandate.state }, stream.head, facts)
   return {
     organization: stream.organization,
     mandate: mandate.terms.mandate_id,
@@ -176,13 +178,19 @@ export const followingChange = (
 }
 
 const sealAll = (
+  mandate: { readonly id: string; readonly state: MandateState["state"] },
   start: StreamHead | undefined,
   facts: ReadonlyArray<JournalFact>
 ): { readonly events: ReadonlyArray<SealedEvent>; readonly head: StreamHead } => {
   const events: Array<SealedEvent> = []
   let head = start
   for (const fact of facts) {
-    const next = sealEvent(head, fact, { id: newIdentifier("evt_"), mandateVersion: 1 })
+    const next = sealEvent(head, fact, {
+      id: newIdentifier("evt_"),
+      mandateId: mandate.id,
+      mandateState: mandate.state,
+      mandateVersion: 1
+    })
     events.push(next.sealed)
     head = next.head
   }

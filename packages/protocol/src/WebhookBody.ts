@@ -1,0 +1,39 @@
+import { canonicalJson } from "./CanonicalJson.ts"
+import type { JournalEventType } from "./Journal.ts"
+import type { MandateStateName } from "./Mandate.ts"
+
+/** What a notification says of an event of the journal. */
+export interface NotifiedEvent {
+  /** What a receiver deduplicates by. */
+  readonly id: string
+  readonly type: JournalEventType
+  /** RFC 3339 UTC with nine fraction digits, as the journal has it. */
+  readonly occurredAt: string
+  readonly mandateId: string
+  /** Only of an event that belongs to an authorization. */
+  readonly authorizationId?: string
+  /** The mandate's state after the event. */
+  readonly state: MandateStateName
+  /** The mandate's version at the event. */
+  readonly version: number
+}
+
+/** Types that say the mandate's state: those of its own life (part 8). */
+const saysState = (type: JournalEventType): boolean => type.startsWith("mandate.")
+
+/**
+ * The body of every delivery of an event (part 8): canonical JSON, so the same event gives the same bytes wherever it is
+ * built. It is a trigger and no proof: what it names is to be read.
+ */
+export const webhookBody = (event: NotifiedEvent): string =>
+  canonicalJson({
+    id: event.id,
+    type: event.type,
+    occurred_at: event.occurredAt,
+    data: {
+      mandate_id: event.mandateId,
+      ...(event.authorizationId === undefined ? {} : { authorization_id: event.authorizationId }),
+      ...(saysState(event.type) ? { state: event.state } : {}),
+      version: event.version
+    }
+  })
