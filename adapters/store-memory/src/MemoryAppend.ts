@@ -13,6 +13,7 @@ import type { Instant } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
 import type { MemoryState, MemoryStream, Tenant } from "./MemoryState.ts"
+import { fanOut } from "./MemoryWebhooks.ts"
 
 /**
  * Records one change, or nothing. Everything that can be refused or can throw comes before the first write,
@@ -144,6 +145,7 @@ const record = (
     tenant.subjects.set(reference, deepFreeze({ ...next, revision: revisionAfter(expected) }))
   }
   for (const claim of change.claims) tenant.claims.take(claim, now)
+  fanOut(tenant, change, now)
   return { revision: stream.revision }
 }
 

@@ -1,6 +1,8 @@
 import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
 import type { AuthorizationState, MandateState, OpenReservation, StreamHead } from "@svc/domain/MandateState"
 import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { StoredDelivery } from "@svc/domain/ports/WebhookStore"
+import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { ClaimTable } from "./ClaimTable.ts"
 
@@ -30,6 +32,19 @@ export interface MemoryLease {
   readonly expiresAt: Instant
 }
 
+/** A webhook endpoint with its deliveries. */
+export interface MemoryWebhookEndpoint {
+  endpoint: WebhookEndpointState
+  revision: number
+  /** When the first event came that was not kept for it. */
+  missedSince: Instant | undefined
+  /** Deliveries that were made since it was disabled. */
+  heldSinceDisabled: number
+  readonly deliveries: Map<string, StoredDelivery>
+  /** Those that are pending, in the order in which they came to be. */
+  readonly waiting: Set<string>
+}
+
 /** All that belongs to one organization: nothing in here is found without naming it. */
 export interface Tenant {
   readonly streams: Map<string, MemoryStream>
@@ -46,6 +61,7 @@ export interface Tenant {
   readonly apiKeys: Map<string, ApiKey>
   /** When each API key was used last. */
   readonly apiKeyUses: Map<string, Instant>
+  readonly webhooks: Map<string, MemoryWebhookEndpoint>
   settings: Organization | undefined
 }
 
@@ -88,6 +104,7 @@ export class MemoryState {
       subjects: new Map(),
       apiKeys: new Map(),
       apiKeyUses: new Map(),
+      webhooks: new Map(),
       settings: undefined
     }
     this.tenants.set(organization, tenant)

@@ -3,6 +3,7 @@ import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -21,6 +22,7 @@ import {
 } from "./MemoryOrganizations.ts"
 import { listAuthorizations, listMandates, loadStream, readJournal } from "./MemoryReads.ts"
 import { MemoryState } from "./MemoryState.ts"
+import * as Webhooks from "./MemoryWebhooks.ts"
 
 /**
  * A store that lives and dies with its process: for tests, for embedding and for trying things out. One
@@ -30,19 +32,21 @@ import { MemoryState } from "./MemoryState.ts"
  * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
  * frozen when they are written and handed out as they are.
  */
-export const layer: Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth> =
-  Layer.effectContext(
-    Effect.sync(() => {
-      const state = new MemoryState()
-      return Context.empty().pipe(
-        Context.add(MandateStore, mandateStore(state)),
-        Context.add(SubjectStore, subjectStore(state)),
-        Context.add(Organizations, organizations(state)),
-        Context.add(DueLeases, dueLeases(state)),
-        Context.add(StoreHealth, { faults: Effect.succeed([]) })
-      )
-    })
-  )
+export const layer: Layer.Layer<
+  MandateStore | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
+> = Layer.effectContext(
+  Effect.sync(() => {
+    const state = new MemoryState()
+    return Context.empty().pipe(
+      Context.add(MandateStore, mandateStore(state)),
+      Context.add(SubjectStore, subjectStore(state)),
+      Context.add(Organizations, organizations(state)),
+      Context.add(DueLeases, dueLeases(state)),
+      Context.add(WebhookStore, webhookStore(state)),
+      Context.add(StoreHealth, { faults: Effect.succeed([]) })
+    )
+  })
+)
 
 /** Runs one step at one reading of the store's clock. */
 const atNow = <A, E>(state: MemoryState, step: (now: Instant) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
@@ -87,4 +91,19 @@ const organizations = (state: MemoryState): Organizations["Service"] => ({
   recordApiKeyUse: (use) => answerAtNow(state, (now) => recordApiKeyUse(state, use, now)),
   put: (organization) => Effect.sync(() => putOrganization(state, organization)),
   putApiKey: (apiKey) => Effect.sync(() => putApiKey(state, apiKey))
+})
+
+const webhookStore = (state: MemoryState): WebhookStore["Service"] => ({
+  loadEndpoint: (query) => answerAtNow(state, (now) => Webhooks.loadEndpoint(state, query, now)),
+  listEndpoints: (organization) => Effect.sync(() => Webhooks.listEndpoints(state, organization)),
+  changeEndpoint: (change) =>
+    atNow(state, (now) => Effect.fromResult(Webhooks.changeEndpoint(state, change, now))),
+  loadDelivery: (query) => answerAtNow(state, (now) => Webhooks.loadDelivery(state, query, now)),
+  listDeliveries: (query) => Effect.sync(() => Webhooks.listDeliveries(state, query)),
+  addDelivery: (addition) =>
+    atNow(state, (now) => Effect.fromResult(Webhooks.addDelivery(state, addition, now))),
+  claimDue: (query) => answerAtNow(state, (now) => Webhooks.claimDue(state, query, now)),
+  expiredAttempts: (query) => answerAtNow(state, (now) => Webhooks.expiredAttempts(state, query, now)),
+  recordAttempts: (ended) => Effect.suspend(() => Effect.fromResult(Webhooks.recordAttempts(state, ended))),
+  reload: (query) => answerAtNow(state, (now) => Webhooks.reload(state, query, now))
 })

@@ -1,0 +1,290 @@
+import { ClaimTaken, Stale, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
+import {
+  type ClaimedDelivery,
+  type EndedAttempts,
+  EndpointLimitReached,
+  type StoredDelivery,
+  type StoredEndpoint,
+  type WebhookStore
+} from "@svc/domain/ports/WebhookStore"
+import {
+  afterReactivation,
+  beginAttempt,
+  isDue,
+  type WebhookDeliveryState
+} from "@svc/domain/webhook/WebhookDelivery"
+import {
+  HELD_DELIVERIES,
+  HELD_SECONDS,
+  type WebhookEndpointState,
+  wants
+} from "@svc/domain/webhook/WebhookEndpoint"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as Result from "effect/Result"
+import { deepFreeze } from "./DeepFreeze.ts"
+import type { MemoryState, MemoryWebhookEndpoint, Tenant } from "./MemoryState.ts"
+
+/** Each of these is one synchronous step, so it is atomic. */
+
+type Service = WebhookStore["Service"]
+type Query<Method extends keyof Service> = Parameters<Service[Method]>[0]
+
+const storedOf = ({ endpoint, missedSince, revision }: MemoryWebhookEndpoint): StoredEndpoint => ({
+  endpoint,
+  revision,
+  ...(missedSince === undefined ? {} : { missedSince })
+})
+
+const place = (
+  state: MemoryState,
+  query: { readonly organization: string; readonly endpoint?: string | undefined }
+): MemoryWebhookEndpoint | undefined =>
+  query.endpoint === undefined ? undefined : state.tenant(query.organization)?.webhooks.get(query.endpoint)
+
+const heldOf = (
+  state: MemoryState,
+  query: { readonly organization: string; readonly idempotencyKey?: string },
+  now: Instant
+) => {
+  const { idempotencyKey, organization } = query
+  const held =
+    idempotencyKey === undefined
+      ? undefined
+      : state.tenant(organization)?.claims.holder("idempotency_key", idempotencyKey, now)
+  return held === undefined ? {} : { held }
+}
+
+export const loadEndpoint = (state: MemoryState, query: Query<"loadEndpoint">, now: Instant) => {
+  const found = place(state, query)
+  return { now, ...heldOf(state, query, now), ...(found === undefined ? {} : { stored: storedOf(found) }) }
+}
+
+const newestFirst = <A>(entries: Iterable<readonly [string, A]>): ReadonlyArray<readonly [string, A]> =>
+  [...entries].sort(([one], [other]) => (one < other ? 1 : -1))
+
+const living = (tenant: Tenant | undefined): ReadonlyArray<MemoryWebhookEndpoint> =>
+  newestFirst(tenant?.webhooks ?? [])
+    .map(([, entry]) => entry)
+    .filter(({ endpoint }) => endpoint.status !== "deleted")
+
+export const listEndpoints = (state: MemoryState, organization: string): ReadonlyArray<StoredEndpoint> =>
+  living(state.tenant(organization)).map(storedOf)
+
+const takenClaim = (
+  tenant: Tenant,
+  claims: ReadonlyArray<UniqueClaim>,
+  now: Instant
+): ClaimTaken | undefined => {
+  for (const { kind, name } of claims) {
+    const holder = tenant.claims.holder(kind, name, now)
+    if (holder !== undefined) return new ClaimTaken({ kind, holder })
+  }
+  return undefined
+}
+
+/** Deliveries that wait, at a reactivated endpoint: what is due comes one after the other, evenly. */
+const spreadOut = (
+  entry: MemoryWebhookEndpoint,
+  { now, over }: NonNullable<Query<"changeEndpoint">["spread"]>
+): void => {
+  const due = [...entry.waiting]
+    .map((id) => entry.deliveries.get(id)!)
+    .filter(({ delivery }) => delivery.open === undefined && (delivery.nextAttemptAt ?? now) <= now)
+  const uniformOf = (index: number) => (index / due.length) * (Number(over) / (60 * Number(NANOS_PER_SECOND)))
+  for (const [index, stored] of due.entries()) {
+    const delivery = afterReactivation(stored.delivery, now, uniformOf(index))
+    entry.deliveries.set(delivery.id, { ...stored, delivery })
+  }
+}
+
+export const changeEndpoint = (
+  state: MemoryState,
+  change: Query<"changeEndpoint">,
+  now: Instant
+): Result.Result<{ readonly revision: number }, Stale | ClaimTaken | EndpointLimitReached> => {
+  const tenant = state.tenantToWrite(change.organization)
+  const known = tenant.webhooks.get(change.next.id)
+  if ((known?.revision ?? "absent") !== change.expected) return Result.fail(new Stale())
+  const taken = takenClaim(tenant, change.claims, now)
+  if (taken !== undefined) return Result.fail(taken)
+  if (known === undefined && living(tenant).length >= change.limit) {
+    return Result.fail(new EndpointLimitReached())
+  }
+  const entry: MemoryWebhookEndpoint = known ?? {
+    endpoint: change.next,
+    revision: 0,
+    missedSince: undefined,
+    heldSinceDisabled: 0,
+    deliveries: new Map(),
+    waiting: new Set()
+  }
+  replaceEndpoint(entry, change.next)
+  tenant.webhooks.set(change.next.id, entry)
+  if (change.spread !== undefined) spreadOut(entry, change.spread)
+  for (const claim of change.claims) tenant.claims.take(claim, now)
+  return Result.succeed({ revision: entry.revision })
+}
+
+const replaceEndpoint = (entry: MemoryWebhookEndpoint, next: WebhookEndpointState): void => {
+  if (next.status === "active") {
+    entry.missedSince = undefined
+    entry.heldSinceDisabled = 0
+  }
+  entry.endpoint = deepFreeze(next)
+  entry.revision += 1
+}
+
+const putDelivery = (entry: MemoryWebhookEndpoint, delivery: WebhookDeliveryState, body: string): void => {
+  entry.deliveries.set(delivery.id, deepFreeze({ delivery, body }))
+  if (delivery.state === "pending") entry.waiting.add(delivery.id)
+  else entry.waiting.delete(delivery.id)
+}
+
+export const loadDelivery = (state: MemoryState, query: Query<"loadDelivery">, now: Instant) => {
+  const found = place(state, query)
+  const delivery = query.delivery === undefined ? undefined : found?.deliveries.get(query.delivery)
+  return {
+    ...loadEndpoint(state, query, now),
+    ...(delivery === undefined ? {} : { delivery })
+  }
+}
+
+export const listDeliveries = (state: MemoryState, query: Query<"listDeliveries">) => {
+  const found = place(state, query)
+  if (found === undefined) return { deliveries: [] }
+  const { after, limit } = query
+  return {
+    stored: storedOf(found),
+    deliveries: newestFirst(found.deliveries)
+      .filter(([id]) => after === undefined || id < after)
+      .slice(0, limit + 1)
+      .map(([, { delivery }]) => delivery)
+  }
+}
+
+export const addDelivery = (
+  state: MemoryState,
+  { body, claims, delivery, organization }: Query<"addDelivery">,
+  now: Instant
+): Result.Result<void, Stale | ClaimTaken> => {
+  const entry = place(state, { organization, endpoint: delivery.endpointId })
+  if (entry?.endpoint.status !== "active") return Result.fail(new Stale())
+  const tenant = state.tenantToWrite(organization)
+  const taken = takenClaim(tenant, claims, now)
+  if (taken !== undefined) return Result.fail(taken)
+  putDelivery(entry, delivery, body)
+  for (const claim of claims) tenant.claims.take(claim, now)
+  return Result.succeed(undefined)
+}
+
+/** As old as its event; which of the event's deliveries it is, says the end of the endpoint's identifier. */
+const deliveryIdOf = (eventId: string, endpointId: string): string =>
+  `dlv_${eventId.slice(4, 14)}${endpointId.slice(-6)}${eventId.slice(-10)}`
+
+/** Whether a disabled endpoint still has its events kept (part 8). */
+const keeps = ({ endpoint, heldSinceDisabled }: MemoryWebhookEndpoint, now: Instant): boolean =>
+  heldSinceDisabled < HELD_DELIVERIES && now - (endpoint.disabledAt ?? now) < HELD_SECONDS * NANOS_PER_SECOND
+
+/** Makes the deliveries of a change's events, in the step that records them (part 8). */
+export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void => {
+  for (const entry of tenant.webhooks.values()) {
+    const { endpoint } = entry
+    if (endpoint.status === "deleted") continue
+    for (const event of change.events.filter(({ type }) => wants(endpoint, type))) {
+      if (endpoint.status === "disabled") {
+        if (!keeps(entry, now)) {
+          entry.missedSince ??= now
+          continue
+        }
+        entry.heldSinceDisabled += 1
+      }
+      const delivery: WebhookDeliveryState = {
+        id: deliveryIdOf(event.id, endpoint.id),
+        organizationId: change.organization,
+        endpointId: endpoint.id,
+        eventId: event.id,
+        eventType: event.type,
+        createdAt: now,
+        state: "pending",
+        nextAttemptAt: now,
+        attempts: []
+      }
+      putDelivery(entry, delivery, event.notification)
+    }
+  }
+}
+
+const everyEndpoint = (state: MemoryState): ReadonlyArray<MemoryWebhookEndpoint> =>
+  [...state.tenants.values()].flatMap(({ webhooks }) => [...webhooks.values()])
+
+const waitingOf = (entry: MemoryWebhookEndpoint): ReadonlyArray<StoredDelivery> =>
+  [...entry.waiting].map((id) => entry.deliveries.get(id)!)
+
+/** What an endpoint may be sent now, what waits longest first. */
+const dueOf = (entry: MemoryWebhookEndpoint, perEndpoint: number, now: Instant) => {
+  const waiting = waitingOf(entry)
+  const underWay = waiting.filter(({ delivery }) => delivery.open !== undefined).length
+  const since = ({ delivery }: StoredDelivery): Instant => delivery.nextAttemptAt ?? delivery.createdAt
+  return waiting
+    .filter(({ delivery }) => isDue(delivery, entry.endpoint, now))
+    .sort((one, other) => (since(one) < since(other) ? -1 : 1))
+    .slice(0, Math.max(0, perEndpoint - underWay))
+    .map((stored) => ({ entry, stored, since: since(stored) }))
+}
+
+export const claimDue = (
+  state: MemoryState,
+  query: Query<"claimDue">,
+  now: Instant
+): ReadonlyArray<ClaimedDelivery> => {
+  const byEndpoint = everyEndpoint(state)
+    .map((entry) => dueOf(entry, query.perEndpoint, now))
+    .filter((due) => due.length > 0)
+    .sort(([one], [other]) => (one!.since < other!.since ? -1 : 1))
+  const longest = Math.max(0, ...byEndpoint.map((due) => due.length))
+  // The first of each endpoint, then the second of each, and so on.
+  const inTurns = Array.from({ length: longest }, (_, turn) =>
+    byEndpoint.flatMap((due) => due.slice(turn, turn + 1))
+  ).flat()
+  return inTurns.slice(0, query.limit).map(({ entry, stored }) => {
+    const { lasts, token } = query
+    const delivery = beginAttempt(stored.delivery, entry.endpoint, { token, now, lasts })
+    putDelivery(entry, delivery, stored.body)
+    return { ...storedOf(entry), delivery, body: stored.body }
+  })
+}
+
+export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAttempts">, now: Instant) => ({
+  now,
+  expired: everyEndpoint(state)
+    .flatMap((entry) =>
+      waitingOf(entry)
+        .filter(({ delivery }) => delivery.open !== undefined && delivery.open.expiresAt <= now)
+        .map(({ delivery }) => ({ ...storedOf(entry), delivery }))
+    )
+    .slice(0, limit)
+})
+
+export const recordAttempts = (
+  state: MemoryState,
+  { deliveries, endpoint, expected, organization }: EndedAttempts
+): Result.Result<{ readonly revision: number }, Stale> => {
+  const entry = place(state, { organization, endpoint: endpoint.id })
+  if (entry?.revision !== expected) return Result.fail(new Stale())
+  const isOpen = ({ next, token }: EndedAttempts["deliveries"][number]): boolean =>
+    entry.deliveries.get(next.id)?.delivery.open?.token === token
+  if (!deliveries.every(isOpen)) return Result.fail(new Stale())
+  replaceEndpoint(entry, endpoint)
+  for (const { next } of deliveries) putDelivery(entry, next, entry.deliveries.get(next.id)!.body)
+  return Result.succeed({ revision: entry.revision })
+}
+
+export const reload = (state: MemoryState, query: Query<"reload">, now: Instant) => {
+  const found = place(state, query)
+  if (found === undefined) return { now, deliveries: [] }
+  const deliveries = query.deliveries.flatMap((id) => {
+    const stored = found.deliveries.get(id)
+    return stored === undefined ? [] : [stored.delivery]
+  })
+  return { now, stored: storedOf(found), deliveries }
+}
