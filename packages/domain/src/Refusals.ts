@@ -83,3 +83,13 @@ export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<Record<neve
 export class BillingAccountRequired extends Data.TaggedError("BillingAccountRequired")<
   Record<never, never>
 > {}
+
+/** The organization has as many webhook endpoints that are not deleted as it may (part 8). */
+export class WebhookEndpointLimitReached extends Data.TaggedError("WebhookEndpointLimitReached")<
+  Record<never, never>
+> {}
+
+/** A webhook endpoint may not have this target (part 8). */
+export class WebhookTargetNotAllowed extends Data.TaggedError("WebhookTargetNotAllowed")<
+  Record<never, never>
+> {}

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { webhookBody } from "./WebhookBody.ts"
+import { testWebhookBody, webhookBody } from "./WebhookBody.ts"
 
 const EVENT = {
   id: "evt_01jdxxxxxxxxxxxxxxxxxxxxxx",
@@ -30,4 +30,12 @@ describe("webhookBody", () => {
       }
     )
   })
+})
+
+it("testWebhookBody names no mandate that there is", () => {
+  assert.strictEqual(
+    testWebhookBody(EVENT),
+    '{"data":{"mandate_id":"mnd_00000000000000000000000000","version":0},' +
+      '"id":"evt_01jdxxxxxxxxxxxxxxxxxxxxxx","occurred_at":"2026-12-01T00:00:00.000000000Z","type":"endpoint.test"}'
+  )
 })

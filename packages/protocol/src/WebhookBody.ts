@@ -37,3 +37,18 @@ export const webhookBody = (event: NotifiedEvent): string =>
       version: event.version
     }
   })
+
+/** What an endpoint is sent to try it out: no event of a journal (part 8). */
+export const TEST_EVENT_TYPE = "endpoint.test"
+
+/** A mandate that no mandate is. */
+const NO_MANDATE = `mnd_${"0".repeat(26)}`
+
+/** The body of a test delivery (part 8), which names no mandate that there is. */
+export const testWebhookBody = (event: { readonly id: string; readonly occurredAt: string }): string =>
+  canonicalJson({
+    id: event.id,
+    type: TEST_EVENT_TYPE,
+    occurred_at: event.occurredAt,
+    data: { mandate_id: NO_MANDATE, version: 0 }
+  })

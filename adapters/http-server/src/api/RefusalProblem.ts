@@ -35,6 +35,8 @@ const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   PasskeyVerificationFailed: "passkey_verification_failed",
   ApiKeyInvalid: "api_key_invalid",
   BillingAccountRequired: "billing_account_required",
+  WebhookEndpointLimitReached: "webhook_endpoint_limit_reached",
+  WebhookTargetNotAllowed: "webhook_target_not_allowed",
   StoreUnavailable: "store_unavailable",
   SignerUnavailable: "store_unavailable"
 }

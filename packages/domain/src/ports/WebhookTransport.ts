@@ -1,3 +1,9 @@
+import { Context, Data, type Effect } from "effect"
+
+/**
+ * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
+ * an attempt whose worker never said how it went; a transport does not answer it.
+ */
 export type AttemptError =
   | "target_refused"
   | "connection_failed"
@@ -5,3 +11,37 @@ export type AttemptError =
   | "timeout"
   | "response_invalid"
   | "worker_lost"
+
+/** What came of one attempt: the status of the answer, or why there is none. */
+export interface AttemptResult {
+  readonly status?: number
+  readonly error?: AttemptError
+  /** From the look-up of the name to the end of the answer's headers, or to the failure: whole milliseconds. */
+  readonly durationMs: number
+}
+
+/**
+ * Which rule of the target guard (part 8) a target breaks: the form of its URL, a name that has no address, or an
+ * address that is not public. Which address it was is the operator's business alone.
+ */
+export type TargetFault = "form" | "name_unresolved" | "address_not_public"
+
+export class TargetRefused extends Data.TaggedError("TargetRefused")<{ readonly reason: TargetFault }> {}
+
+/** Carries webhooks to their receivers, under the target guard of part 8. */
+export class WebhookTransport extends Context.Service<
+  WebhookTransport,
+  {
+    /** Whether a target may be registered: its form, and every address that its name has now. */
+    readonly check: (url: string) => Effect.Effect<void, TargetRefused>
+    /**
+     * One attempt: a POST of these bytes. It does not fail: whatever comes of it is its result, a redirect too, which
+     * is not followed. The status decides as soon as headers are there. Interruption cuts the connection.
+     */
+    readonly deliver: (attempt: {
+      readonly url: string
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: Uint8Array
+    }) => Effect.Effect<AttemptResult>
+  }
+>()("@svc/domain/ports/WebhookTransport") {}

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import * as fc from "fast-check"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import {
@@ -12,7 +13,6 @@ import {
   loseAttempt,
   mayRedeliver,
   shownDeliveryState,
-  TEST_EVENT_TYPE,
   type WebhookDeliveryState
 } from "./WebhookDelivery.ts"
 import { deleted, reactivated, type WebhookEndpointState } from "./WebhookEndpoint.ts"

@@ -1,11 +1,9 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
 import type { Instant } from "@svc/protocol/Timestamp"
+import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import type { AttemptError } from "../ports/WebhookTransport.ts"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
-
-/** What an endpoint is sent to try it out; no event of a journal (part 8). */
-export const TEST_EVENT_TYPE = "endpoint.test"
 
 /** An attempt that has ended. */
 export interface DeliveryAttempt {

@@ -1,0 +1,160 @@
+import { isIdentifier } from "@svc/protocol/Identifier"
+import type { ListPage } from "@svc/protocol/ListPage"
+import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
+import { TEST_EVENT_TYPE, testWebhookBody } from "@svc/protocol/WebhookBody"
+import type { WebhookDelivery } from "@svc/protocol/WebhookEndpoint"
+import { Effect } from "effect"
+import { makeIdentifier } from "../Identifiers.ts"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import { type StoredDelivery, type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import { type IdempotencyKeyReused, type InvalidCursor, NotFound, StateConflict } from "../Refusals.ts"
+import { mayRedeliver, shownDeliveryState, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import { webhookDeliveryOf } from "../webhook/WebhookResource.ts"
+import { pageOf, textCursor } from "./Cursor.ts"
+import { untilRecorded } from "./StreamProgram.ts"
+import { keyedOperation, type WriteRequest, type Written } from "./Write.ts"
+
+/** Deliveries of an endpoint, newest first (part 8, GET /v1/webhook-endpoints/{id}/deliveries). */
+export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function* (query: {
+  readonly organization: string
+  readonly endpointId: string
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<ListPage<WebhookDelivery>, NotFound | InvalidCursor | StoreUnavailable, WebhookStore> {
+  const store = yield* WebhookStore
+  const { endpointId, limit, organization } = query
+  const scope = { list: "webhook_deliveries", webhook_endpoint_id: endpointId }
+  const after = yield* textCursor(scope, query.cursor)
+  if (!isIdentifier("whe_", endpointId)) return yield* new NotFound()
+  const { deliveries, stored } = yield* store.listDeliveries({
+    organization,
+    endpoint: endpointId,
+    limit,
+    ...(after === undefined ? {} : { after })
+  })
+  if (stored === undefined) return yield* new NotFound()
+  return pageOf(
+    scope,
+    deliveries,
+    limit,
+    ({ id }) => id,
+    (delivery) => webhookDeliveryOf(delivery, stored)
+  )
+})
+
+type DeliveryWrite = WriteRequest & { readonly endpointId: string; readonly deliveryId?: string }
+
+interface Addition {
+  readonly event: Pick<WebhookDeliveryState, "eventId" | "eventType">
+  readonly body: string
+}
+
+interface Ground {
+  readonly now: Instant
+  readonly stored: StoredEndpoint
+  readonly delivery: StoredDelivery | undefined
+}
+
+const inactive = ({ endpoint }: StoredEndpoint): StateConflict =>
+  new StateConflict({ currentState: endpoint.status, resourceId: endpoint.id })
+
+/** Adds a delivery to an active endpoint, once for a key if there is one. */
+const addDelivery = <E, R>(
+  request: DeliveryWrite,
+  operation: { readonly operation: string; readonly path: Readonly<Record<string, string>> },
+  addition: (ground: Ground) => Effect.Effect<Addition, E, R>
+): Effect.Effect<
+  Written<WebhookDelivery>,
+  E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
+  R | WebhookStore | Randomness
+> => {
+  const { deliveryId, endpointId } = request
+  const organization = request.organization.id
+  const key = request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)
+  const attempt = Effect.gen(function* () {
+    const store = yield* WebhookStore
+    if (!isIdentifier("whe_", endpointId)) return yield* new NotFound()
+    const { held, now, ...loaded } = yield* store.loadDelivery({
+      organization,
+      endpoint: endpointId,
+      ...(deliveryId !== undefined && isIdentifier("dlv_", deliveryId) ? { delivery: deliveryId } : {}),
+      ...(key === undefined ? {} : { idempotencyKey: key.name })
+    })
+    if (held !== undefined) {
+      yield* key!.check(held)
+      const made = yield* store.loadDelivery({ organization, endpoint: endpointId, delivery: held.resource })
+      if (made.stored === undefined || made.delivery === undefined) return yield* new NotFound()
+      return { resource: webhookDeliveryOf(made.delivery.delivery, made.stored), replayed: true }
+    }
+    const { stored } = loaded
+    if (stored === undefined) return yield* new NotFound()
+    const { body, event } = yield* addition({ now, stored, delivery: loaded.delivery })
+    const delivery: WebhookDeliveryState = {
+      id: yield* makeIdentifier("dlv_", now),
+      organizationId: organization,
+      endpointId,
+      ...event,
+      createdAt: now,
+      state: "pending",
+      nextAttemptAt: now,
+      attempts: []
+    }
+    const claims = key === undefined ? [] : [key.claim(delivery.id)]
+    yield* store.addDelivery({ organization, delivery, body, claims })
+    return { resource: webhookDeliveryOf(delivery, stored), replayed: false }
+  })
+  return untilRecorded(
+    Effect.succeed(JSON.stringify([organization, "webhook_endpoints"])),
+    attempt
+  ) as Effect.Effect<
+    Written<WebhookDelivery>,
+    E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
+    R | WebhookStore | Randomness
+  >
+}
+
+/**
+ * Sends what was delivered or exhausted again, as a new delivery of the same event and bytes (part 8, POST
+ * .../deliveries/{delivery_id}/redelivery). The endpoint must be active, and the delivery must have ended.
+ */
+export const redeliverWebhook = Effect.fn("redeliverWebhook")(
+  (request: WriteRequest & { readonly endpointId: string; readonly deliveryId: string }) =>
+    addDelivery(
+      request,
+      {
+        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/deliveries/{delivery_id}/redelivery",
+        path: { webhook_endpoint_id: request.endpointId, delivery_id: request.deliveryId }
+      },
+      Effect.fnUntraced(function* ({ delivery, stored }: Ground) {
+        if (delivery === undefined) return yield* new NotFound()
+        if (stored.endpoint.status !== "active") return yield* inactive(stored)
+        const { eventId, eventType, id } = delivery.delivery
+        if (!mayRedeliver(delivery.delivery)) {
+          const currentState = shownDeliveryState(delivery.delivery, stored.endpoint)
+          return yield* new StateConflict({ currentState, resourceId: id })
+        }
+        return { event: { eventId, eventType }, body: delivery.body }
+      })
+    )
+)
+
+/** Sends a test to an active endpoint, in one attempt (part 8, POST /v1/webhook-endpoints/{id}/test). */
+export const testWebhookEndpoint = Effect.fn("testWebhookEndpoint")(
+  (request: WriteRequest & { readonly endpointId: string }) =>
+    addDelivery(
+      request,
+      {
+        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/test",
+        path: { webhook_endpoint_id: request.endpointId }
+      },
+      Effect.fnUntraced(function* ({ now, stored }: Ground) {
+        if (stored.endpoint.status !== "active") return yield* inactive(stored)
+        const eventId = yield* makeIdentifier("evt_", now)
+        return {
+          event: { eventId, eventType: TEST_EVENT_TYPE },
+          body: testWebhookBody({ id: eventId, occurredAt: formatNanos(now) })
+        }
+      })
+    )
+)

@@ -1,0 +1,277 @@
+import { decodeBody } from "@svc/protocol/DecodeBody"
+import { isIdentifier } from "@svc/protocol/Identifier"
+import type { ListPage } from "@svc/protocol/ListPage"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { CreateWebhookEndpointBody, type WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
+import { Effect, Redacted } from "effect"
+import { makeIdentifier } from "../Identifiers.ts"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { type SealContext, SecretSealer } from "../ports/SecretSealer.ts"
+import { type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import { WebhookTransport } from "../ports/WebhookTransport.ts"
+import {
+  type IdempotencyKeyReused,
+  NotFound,
+  StateConflict,
+  type ValidationFailed,
+  WebhookEndpointLimitReached,
+  WebhookTargetNotAllowed
+} from "../Refusals.ts"
+import { REACTIVATION_SPREAD_SECONDS } from "../webhook/WebhookDelivery.ts"
+import {
+  deleted,
+  MAX_WEBHOOK_ENDPOINTS,
+  reactivated,
+  type WebhookEndpointState,
+  withSecret
+} from "../webhook/WebhookEndpoint.ts"
+import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
+import { drawSecret } from "./ApprovalSessions.ts"
+import { untilRecorded } from "./StreamProgram.ts"
+import { type KeyedOperation, keyedOperation, validBody, type WriteRequest, type Written } from "./Write.ts"
+
+const decodeCreate = decodeBody(CreateWebhookEndpointBody)
+
+const CREATE = { operation: "POST /v1/webhook-endpoints", path: {} }
+
+/** What the secret of an endpoint is sealed for. */
+export const webhookSealContext = (
+  endpoint: Pick<WebhookEndpointState, "id" | "organizationId">,
+  version: number
+): SealContext => ({
+  purpose: "webhook_secret",
+  organization: endpoint.organizationId,
+  row: endpoint.id,
+  version
+})
+
+const newSecret = Effect.fnUntraced(function* (
+  endpoint: Pick<WebhookEndpointState, "id" | "organizationId">,
+  version: number
+) {
+  const sealer = yield* SecretSealer
+  const random = drawSecret(yield* Randomness, WEBHOOK_SECRET_BYTES, "webhook_secret")
+  const secret = Redacted.make(WEBHOOK_SECRET_PREFIX + Redacted.value(random), { label: "webhook_secret" })
+  return { secret, sealed: yield* sealer.seal(webhookSealContext(endpoint, version), secret) }
+})
+
+/** Endpoints of an organization are few, and their writes take turns together. */
+const turnOf = (organization: string) => Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
+
+/** The idempotency key of a write that may do without one. */
+const optionalKey = (
+  request: WriteRequest,
+  operation: Parameters<typeof keyedOperation>[1]
+): KeyedOperation | undefined =>
+  request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)
+
+/**
+ * Registers an endpoint (part 8, POST /v1/webhook-endpoints). The secret is in this answer and in no other; a replay omits
+ * it. The target is checked after the body and before the number of endpoints.
+ */
+export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function* (
+  request: WriteRequest
+): Effect.fn.Return<
+  Written<WebhookEndpoint>,
+  | ValidationFailed
+  | IdempotencyKeyReused
+  | NotFound
+  | WebhookTargetNotAllowed
+  | WebhookEndpointLimitReached
+  | StoreUnavailable,
+  WebhookStore | WebhookTransport | SecretSealer | Randomness
+> {
+  const store = yield* WebhookStore
+  const transport = yield* WebhookTransport
+  const organization = request.organization.id
+  const key = keyedOperation(request, CREATE)
+  let isChecked = false
+  const attempt = Effect.gen(function* () {
+    const { held, now } = yield* store.loadEndpoint({ organization, idempotencyKey: key.name })
+    if (held !== undefined) {
+      yield* key.check(held)
+      return { resource: yield* readEndpoint({ organization, endpointId: held.resource }), replayed: true }
+    }
+    const body = yield* validBody(decodeCreate(request.body))
+    if (!isChecked) {
+      yield* Effect.mapError(transport.check(body.url), () => new WebhookTargetNotAllowed())
+      isChecked = true
+    }
+    const id = yield* makeIdentifier("whe_", now)
+    const { sealed, secret } = yield* newSecret({ id, organizationId: organization }, 1)
+    const endpoint: WebhookEndpointState = {
+      id,
+      organizationId: organization,
+      url: body.url,
+      ...(body.event_types === undefined ? {} : { eventTypes: [...new Set(body.event_types)] }),
+      ...(body.description === undefined ? {} : { description: body.description }),
+      status: "active",
+      consecutiveFailedAttempts: 0,
+      consecutiveExhaustedDeliveries: 0,
+      generation: 0,
+      secretVersion: 1,
+      sealedSecret: sealed,
+      createdAt: now,
+      updatedAt: now
+    }
+    const { revision } = yield* store.changeEndpoint({
+      organization,
+      expected: "absent",
+      next: endpoint,
+      limit: MAX_WEBHOOK_ENDPOINTS,
+      claims: [key.claim(id)]
+    })
+    return { resource: webhookEndpointOf({ endpoint, revision }, secret), replayed: false }
+  }).pipe(Effect.catchTag("EndpointLimitReached", () => Effect.fail(new WebhookEndpointLimitReached())))
+  return yield* untilRecorded(turnOf(organization), attempt)
+})
+
+/** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). There are few, so one page has them. */
+export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* (query: {
+  readonly organization: string
+}): Effect.fn.Return<ListPage<WebhookEndpoint>, StoreUnavailable, WebhookStore> {
+  const store = yield* WebhookStore
+  const endpoints = yield* store.listEndpoints(query.organization)
+  return { data: endpoints.map((stored) => webhookEndpointOf(stored)), has_more: false, next_cursor: null }
+})
+
+interface Named {
+  readonly organization: string
+  readonly endpointId: string
+}
+
+/** A malformed identifier names no endpoint. */
+const loadNamed = Effect.fnUntraced(function* (
+  { endpointId, organization }: Named,
+  key?: KeyedOperation
+): Effect.fn.Return<
+  {
+    readonly now: Instant
+    readonly stored: StoredEndpoint
+    /** Whether the key stands for this very write, so that it was made before. */
+    readonly isReplay: boolean
+  },
+  NotFound | IdempotencyKeyReused | StoreUnavailable,
+  WebhookStore
+> {
+  const store = yield* WebhookStore
+  const { held, now, stored } = yield* store.loadEndpoint({
+    organization,
+    ...(isIdentifier("whe_", endpointId) ? { endpoint: endpointId } : {}),
+    ...(key === undefined ? {} : { idempotencyKey: key.name })
+  })
+  if (held !== undefined) yield* key!.check(held)
+  if (stored === undefined) return yield* new NotFound()
+  return { now, stored, isReplay: held !== undefined }
+})
+
+const readEndpoint = (named: Named) =>
+  Effect.map(loadNamed(named), ({ stored }) => webhookEndpointOf(stored)).pipe(
+    Effect.catchTag("IdempotencyKeyReused", (never) => Effect.die(never))
+  )
+
+/** An endpoint, a deleted one too (part 8, GET /v1/webhook-endpoints/{id}). */
+export const readWebhookEndpoint = Effect.fn("readWebhookEndpoint")(
+  (named: Named): Effect.Effect<WebhookEndpoint, NotFound | StoreUnavailable, WebhookStore> =>
+    readEndpoint(named)
+)
+
+interface Change {
+  readonly next: WebhookEndpointState
+  readonly secret?: Redacted.Redacted<string>
+  /** Whether what waits for it is to be spread. */
+  readonly isReactivation?: boolean
+}
+
+/** Changes an endpoint once for a key, if there is one; a change of nothing is written only to claim the key. */
+const writeEndpoint = <E, R>(
+  request: WriteRequest & { readonly endpointId: string },
+  operation: string,
+  change: (stored: StoredEndpoint, now: Instant) => Effect.Effect<Change, E, R>
+): Effect.Effect<
+  Written<WebhookEndpoint>,
+  E | NotFound | IdempotencyKeyReused | StoreUnavailable,
+  R | WebhookStore
+> => {
+  const { endpointId } = request
+  const organization = request.organization.id
+  const key = optionalKey(request, { operation, path: { webhook_endpoint_id: endpointId } })
+  const attempt = Effect.gen(function* () {
+    const store = yield* WebhookStore
+    const { isReplay, now, stored } = yield* loadNamed({ organization, endpointId }, key)
+    if (isReplay) return { resource: webhookEndpointOf(stored), replayed: true }
+    const { isReactivation = false, next, secret } = yield* change(stored, now)
+    if (next === stored.endpoint && key === undefined) {
+      return { resource: webhookEndpointOf(stored), replayed: false }
+    }
+    const { revision } = yield* store.changeEndpoint({
+      organization,
+      expected: stored.revision,
+      next,
+      limit: MAX_WEBHOOK_ENDPOINTS,
+      claims: key === undefined ? [] : [key.claim(endpointId)],
+      ...(isReactivation ? { spread: { now, over: REACTIVATION_SPREAD_SECONDS * NANOS_PER_SECOND } } : {})
+    })
+    const { missedSince } = stored
+    const kept = missedSince === undefined || next.status === "active" ? {} : { missedSince }
+    return { resource: webhookEndpointOf({ endpoint: next, revision, ...kept }, secret), replayed: false }
+  })
+  return untilRecorded(
+    turnOf(organization),
+    // The limit is for new ones.
+    attempt.pipe(Effect.catchTag("EndpointLimitReached", (never) => Effect.die(never)))
+  ) as Effect.Effect<
+    Written<WebhookEndpoint>,
+    E | NotFound | IdempotencyKeyReused | StoreUnavailable,
+    R | WebhookStore
+  >
+}
+
+const refuseDeleted = ({ endpoint }: StoredEndpoint): Effect.Effect<void, StateConflict> =>
+  endpoint.status === "deleted"
+    ? Effect.fail(new StateConflict({ currentState: "deleted", resourceId: endpoint.id }))
+    : Effect.void
+
+type EndpointWrite = WriteRequest & { readonly endpointId: string }
+
+/** Deletes an endpoint softly (part 8, DELETE /v1/webhook-endpoints/{id}); deleting it again changes nothing. */
+export const deleteWebhookEndpoint = Effect.fn("deleteWebhookEndpoint")((request: EndpointWrite) =>
+  writeEndpoint(request, "DELETE /v1/webhook-endpoints/{webhook_endpoint_id}", ({ endpoint }, now) =>
+    Effect.succeed({ next: deleted(endpoint, now) })
+  )
+)
+
+/**
+ * Makes a disabled endpoint active again, with counters of zero, and spreads what is due for it over 60 s (part 8, PUT
+ * /v1/webhook-endpoints/{id}/reactivation). An active one stays as it is.
+ */
+export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")((request: EndpointWrite) =>
+  writeEndpoint(
+    request,
+    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/reactivation",
+    Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
+      yield* refuseDeleted(stored)
+      const next = reactivated(stored.endpoint, now)
+      return { next, isReactivation: next !== stored.endpoint }
+    })
+  )
+)
+
+/**
+ * Gives an endpoint another secret, which alone signs from then on, retries too (part 8, PUT
+ * /v1/webhook-endpoints/{id}/secret). It is in this answer alone: a replay omits it and rotates nothing.
+ */
+export const rotateWebhookSecret = Effect.fn("rotateWebhookSecret")((request: EndpointWrite) =>
+  writeEndpoint(
+    request,
+    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/secret",
+    Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
+      yield* refuseDeleted(stored)
+      const { endpoint } = stored
+      const { sealed, secret } = yield* newSecret(endpoint, endpoint.secretVersion + 1)
+      return { next: withSecret(endpoint, sealed, now), secret }
+    })
+  )
+)

@@ -1,0 +1,49 @@
+import { JournalEventType } from "@svc/protocol/Journal"
+import { formatInstant } from "@svc/protocol/Timestamp"
+import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
+import { Redacted } from "effect"
+import type { StoredEndpoint } from "../ports/WebhookStore.ts"
+import { shownDeliveryState, type WebhookDeliveryState } from "./WebhookDelivery.ts"
+
+/** An endpoint as it is shown (part 8). The secret is given by creation and rotation alone. */
+export const webhookEndpointOf = (
+  { endpoint, missedSince }: StoredEndpoint,
+  secret?: Redacted.Redacted<string>
+): WebhookEndpoint => ({
+  id: endpoint.id as WebhookEndpoint["id"],
+  url: endpoint.url,
+  event_types: endpoint.eventTypes ?? JournalEventType.literals,
+  ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
+  status: endpoint.status,
+  ...(endpoint.disabledReason === undefined ? {} : { disabled_reason: endpoint.disabledReason }),
+  ...(missedSince === undefined ? {} : { missed_since: formatInstant(missedSince) }),
+  consecutive_failed_attempts: endpoint.consecutiveFailedAttempts,
+  consecutive_exhausted_deliveries: endpoint.consecutiveExhaustedDeliveries,
+  created_at: formatInstant(endpoint.createdAt),
+  updated_at: formatInstant(endpoint.updatedAt),
+  ...(secret === undefined ? {} : { secret: Redacted.value(secret) })
+})
+
+/** A delivery as it is shown (part 8). When its next attempt is due is of interest while there will be one. */
+export const webhookDeliveryOf = (
+  delivery: WebhookDeliveryState,
+  { endpoint }: Pick<StoredEndpoint, "endpoint">
+): WebhookDelivery => {
+  const state = shownDeliveryState(delivery, endpoint)
+  const { nextAttemptAt } = delivery
+  return {
+    id: delivery.id as WebhookDelivery["id"],
+    state,
+    event_id: delivery.eventId as WebhookDelivery["event_id"],
+    event_type: delivery.eventType,
+    ...(nextAttemptAt === undefined || state !== "pending"
+      ? {}
+      : { next_attempt_at: formatInstant(nextAttemptAt) }),
+    attempts: delivery.attempts.map(({ at, durationMs, error, status }) => ({
+      at: formatInstant(at),
+      ...(status === undefined ? {} : { status }),
+      duration_ms: durationMs,
+      ...(error === undefined ? {} : { error })
+    }))
+  }
+}
