@@ -43,13 +43,9 @@ export class Refusal extends Error {
 const ANSWER_TIMEOUT_MS = 20_000
 
 let owed = 0
-let isUnsettled = false
 
 /** Whether an answer is owed: meanwhile the page does not know how things stand. */
 export const isSending = (): boolean => owed > 0
-
-/** Whether an answer of the user was sent and nothing came back: it may count or not. */
-export const isInDoubt = (): boolean => isUnsettled
 
 /**
  * Sends one action in the language of the page. The mode stays the default: in any other, a page that sends no referrer
@@ -78,9 +74,7 @@ export const post = async <Name extends keyof Actions>(
     if (response.ok) return answer
     throw new Refusal(String(answer.code))
   } catch (error) {
-    if (error instanceof Refusal) throw error
-    if (action === "approval" || action === "decline") isUnsettled = true
-    throw new Refusal("unreachable")
+    throw error instanceof Refusal ? error : new Refusal("unreachable")
   } finally {
     clearTimeout(timer)
     owed--

@@ -10,7 +10,7 @@ import {
   WebAuthnAbortService
 } from "@simplewebauthn/browser"
 import type { ScriptWords } from "../src/approval/words/PageWords.ts"
-import { isInDoubt, isSending, post, Refusal, type Step } from "./Requests.ts"
+import { isSending, post, Refusal, type Step } from "./Requests.ts"
 import { areShown, element, showLines } from "./Statement.ts"
 
 const MILLISECONDS_PER_SECOND = 1000
@@ -188,8 +188,8 @@ const tick = (): void => {
     element("announcement").textContent = words.oneMinuteLeft
   }
   if (seconds > 0 || isSending()) return
-  if (isInDoubt()) close(words.closedTitle, words.closedText)
-  else close(words.expiredTitle, words.expiredText)
+  // What was decided, here, in another tab or on a way whose answer was lost, only the caller can show.
+  close(words.expiredTitle, words.closedText)
 }
 
 // ------------------------------------------------------------------------------------------------- start

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
 import {
   chmodSync,
   existsSync,
@@ -133,6 +134,25 @@ describe("holdFolder", () => {
       utimesSync(path, new Date(0), new Date(0))
       yield* Effect.repeat(Effect.sleep("50 millis"), { until: () => statSync(path).mtimeMs > 0 })
     })
+  )
+
+  it.live.skipIf(!existsSync("/proc/self/stat"))(
+    "is not held by who has ended, though nobody asked how",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* newFolder
+        const own = yield* ownLock
+        // The shell becomes a program that never asks for the end of the child that the shell began.
+        const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 20"], {
+          stdio: ["ignore", "pipe", "ignore"]
+        })
+        yield* Effect.addFinalizer(() => Effect.sync(() => parent.kill("SIGKILL")))
+        const pid = Number(yield* Effect.promise(async () => String((await once(parent.stdout, "data"))[0])))
+        const isZombie = () => / Z /u.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
+        yield* Effect.repeat(Effect.sleep("20 millis"), { until: isZombie })
+        lockWith(folder, { ...own, pid, began: beganOf(pid) })
+        yield* holdFolder(join(folder, "data"))
+      })
   )
 
   it.live("is one lock however the folder is reached, in this process too", () =>

@@ -70,15 +70,16 @@ const TAKEOVER_MILLISECONDS = 10_000
 /** Field of `/proc/{pid}/stat` that says when a process began, counted after the name in parentheses. */
 const BEGAN_FIELD = 19
 
-const beganOf = (pid: number): string => {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8")
-    return text.slice(text.lastIndexOf(")") + 2).split(" ")[BEGAN_FIELD] ?? ""
-  } catch {
-    // Not Linux, or the process is gone.
-    return ""
-  }
+/** What `/proc/{pid}/stat` says after the name in parentheses; nothing where it is not Linux, or the process is gone. */
+const statOf = (pid: number): ReadonlyArray<string> => {
+  const text = readText(`/proc/${pid}/stat`)
+  return text.slice(text.lastIndexOf(")") + 2).split(" ")
 }
+
+const beganOf = (pid: number): string => statOf(pid)[BEGAN_FIELD] ?? ""
+
+/** Whether a process has ended and only waits for its parent to ask how: it holds nothing open any more. */
+const isZombie = (pid: number): boolean => statOf(pid)[0] === "Z"
 
 const readLink = (path: string): string => {
   try {
@@ -122,7 +123,7 @@ const isAlive = (holder: Holder): boolean => {
   if (!isSeenFromHere(holder)) return true
   // An earlier process may have had our own id, as the first one of a container has.
   if (pid === process.pid) return held.has(token)
-  return pid > 0 && exists(pid) && beganOf(pid) === began
+  return pid > 0 && exists(pid) && !isZombie(pid) && beganOf(pid) === began
 }
 
 const readHolder = (path: string): Holder | undefined => {

@@ -59,8 +59,8 @@ describe("what the page shows and the passkey signs", () => {
       "Allowed actions: card.top_up",
       "Allowed merchants: mrc_42",
       "Allowed merchants: mrc_é",
-      "Only if category is: books",
-      "Only if category is: music",
+      "Only if “category” is: books",
+      "Only if “category” is: music",
       "Valid from: Dec 15, 2026, 11:00 AM UTC",
       "Valid until: Dec 1, 2027, 12:00 AM UTC"
     ])
@@ -96,6 +96,43 @@ describe("amounts, with the exponent of ISO 4217", () => {
   }
 })
 
+describe("two mandates that differ", () => {
+  const shownOf = (policy: Partial<Policy>, parts: Parameters<typeof single>[0] = {}) =>
+    lines(single({ ...parts, policy })).join("\n")
+
+  it("are shown differently where a text looks like what is made visible of another", () => {
+    const rule = (name: string, ...values: ReadonlyArray<string>) => ({ name, in: values })
+    assert.notStrictEqual(
+      shownOf({ attribute_rules: [rule("mcc\u200b", "x"), rule("mccU+200B", "y")] }),
+      shownOf({ attribute_rules: [rule("mcc\u200b", "x", "y")] })
+    )
+    assert.notStrictEqual(
+      shownOf({ allowed_merchants: ["m\u200b1"] }),
+      shownOf({ allowed_merchants: ["mU+200B1"] })
+    )
+  })
+
+  it("are shown differently where a merchant is called what no restriction is called", () => {
+    const shown = shownOf({ allowed_merchants: ["any merchant"] })
+    assert.include(shown, "Allowed merchants: “any merchant”")
+    assert.notStrictEqual(shown, shownOf({}))
+  })
+
+  it("are shown differently where a second lies between their windows", () => {
+    const ending = (ends_at: string) =>
+      shownOf({}, { window: { starts_at: "2026-12-01T00:00:00Z", ends_at } })
+    assert.include(ending("2027-01-01T10:00:59Z"), "Valid until: Jan 1, 2027, 10:00:59 AM UTC")
+    assert.include(ending("2027-01-01T10:00:00Z"), "Valid until: Jan 1, 2027, 10:00 AM UTC")
+  })
+
+  it("are shown with the code of a currency whose symbol is another's too", () => {
+    const amountOf = (currency: string) =>
+      shownOf({ currency, max_amount: 5000 }).match(/Amount: At most (.*)/u)?.[1]
+    assert.strictEqual(amountOf("XAF")?.replaceAll("\u00a0", " "), "XAF 5,000")
+    assert.strictEqual(amountOf("XOF")?.replaceAll("\u00a0", " "), "XOF 5,000")
+  })
+})
+
 it("callers' text is shown as text, with what it would hide", () => {
   const policy: Partial<Policy> = {
     allowed_actions: ["<script>"],
@@ -107,5 +144,5 @@ it("callers' text is shown as text, with what it would hide", () => {
   assert.include(shown, "What for: freeU+2066")
   assert.include(shown, "Allowed actions: <script>")
   assert.include(shown, "Allowed merchants: evilU+202E")
-  assert.include(shown, "Only if nU+200B is: vU+0007")
+  assert.include(shown, "Only if “nU+200B” is: vU+0007")
 })

@@ -1,4 +1,5 @@
 import { formatMajorUnits, minorUnit } from "@svc/protocol/Currency"
+import { ISO_4217_MINOR_UNITS } from "@svc/protocol/Iso4217"
 import { MAX_SAFE_INTEGER, type Policy } from "@svc/protocol/Mandate"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { DisplayLine } from "./ApprovalStatement.ts"
@@ -10,7 +11,7 @@ import { directionOf, formattingLocale, type Language } from "./StatementLanguag
 import { STATEMENT_WORDS } from "./statement-words/Dictionaries.ts"
 import type { AmountWords, StatementWords } from "./statement-words/StatementWords.ts"
 import { offsetAt, type ZoneClock } from "./TimeZoneTable.ts"
-import { visibleText } from "./VisibleText.ts"
+import { exactText, visibleText } from "./VisibleText.ts"
 
 /** Periods whose bounds the page spells out, per policy period. */
 const SHOWN_PERIODS = 2
@@ -36,17 +37,46 @@ const writerIn = (language: Language, currency: string): Writer => ({
 /** A piece of text within a text of the language, whose order of characters is not to touch its neighbours'. */
 const embedded = ({ language }: Writer, text: string): string => isolated(text, directionOf(language))
 
+const symbolOf = (locale: string, currency: string): string => {
+  const parts = new Intl.NumberFormat(locale, { style: "currency", currency }).formatToParts(0)
+  const symbol = parts.find(({ type }) => type === "currency")?.value ?? currency
+  // Two that differ in spaces, marks or capitals alone look alike.
+  return symbol.replaceAll(/[^\p{L}\p{N}\p{S}]/gu, "").toUpperCase()
+}
+
+/** How many currencies have each symbol, by locale. */
+const symbolCounts = new Map<string, ReadonlyMap<string, number>>()
+
+const countSymbols = (locale: string): ReadonlyMap<string, number> => {
+  const known = symbolCounts.get(locale)
+  if (known !== undefined) return known
+  const counts = new Map<string, number>()
+  for (const currency of ISO_4217_MINOR_UNITS.keys()) {
+    const symbol = symbolOf(locale, currency)
+    counts.set(symbol, (counts.get(symbol) ?? 0) + 1)
+  }
+  symbolCounts.set(locale, counts)
+  return counts
+}
+
+/** Whether a currency's symbol is no other's, in the language. */
+const isSymbolUnique = ({ currency, locale }: Writer): boolean =>
+  countSymbols(locale).get(symbolOf(locale, currency)) === 1
+
 /** An amount in major units with the exponent of ISO 4217, not of the locale library (part 6). */
 const money = (writer: Writer, amount: number): string => {
   const { currency, exponent, locale } = writer
   const text = new Intl.NumberFormat(locale, {
     style: "currency",
     currency,
+    currencyDisplay: isSymbolUnique(writer) ? "symbol" : "code",
     minimumFractionDigits: exponent,
     maximumFractionDigits: exponent
   }).format(formatMajorUnits(amount, exponent) as Intl.StringNumericLiteral)
   return embedded(writer, text)
 }
+
+const SECONDS_PER_MINUTE = 60n
 
 /** Names of months, since the order of numbers differs between readers of one language. */
 const MOMENT = {
@@ -60,7 +90,10 @@ const MOMENT = {
 
 const moment = (writer: Writer, zone: ZoneClock | undefined, instant: Instant): string => {
   const offset = zone === undefined ? 0n : BigInt(offsetAt(zone, instant)) * NANOS_PER_SECOND
-  const text = new Intl.DateTimeFormat(writer.locale, MOMENT).format(
+  // Seconds where there are any: a minute is long enough for two windows to look alike.
+  const seconds =
+    (instant / NANOS_PER_SECOND) % SECONDS_PER_MINUTE === 0n ? {} : { second: "2-digit" as const }
+  const text = new Intl.DateTimeFormat(writer.locale, { ...MOMENT, ...seconds }).format(
     Number((instant + offset) / NANOS_PER_MILLISECOND)
   )
   return embedded(writer, zone === undefined ? `${text} UTC` : text)
@@ -145,7 +178,16 @@ const totalLines = (writer: Writer, policy: Policy): ReadonlyArray<DisplayLine> 
 
 /** A line for each, so that no entry can be taken for two. */
 const listed = (label: string, entries: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
-  entries.map((entry) => ({ label, value: visibleText(entry) }))
+  entries.map((entry) => ({ label, value: exactText(entry) }))
+
+/** A caller's word that is one of ours stands in quotes. */
+const merchantLines = ({ words }: Writer, merchants: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
+  listed(words.merchants, merchants).map(({ label, value }) => ({
+    label,
+    value: alike(value) === alike(words.anyMerchant) ? words.quoted(value) : value
+  }))
+
+const alike = (text: string): string => text.normalize("NFKC").toLowerCase()
 
 /**
  * The lines that the approval page shows of a mandate, and that the passkey signs (part 6), in the language shown: the
@@ -178,9 +220,9 @@ export const displayLines = (
       ...listed(words.actions, policy.allowed_actions),
       ...(policy.allowed_merchants === undefined
         ? [{ label: words.merchants, value: words.anyMerchant }]
-        : listed(words.merchants, policy.allowed_merchants)),
+        : merchantLines(writer, policy.allowed_merchants)),
       ...(policy.attribute_rules ?? []).flatMap((rule) =>
-        listed(words.attribute(embedded(writer, visibleText(rule.name))), rule.in)
+        listed(words.attribute(words.quoted(embedded(writer, exactText(rule.name)))), rule.in)
       ),
       { label: words.validFrom, value: moment(writer, undefined, startsAt) },
       { label: words.validUntil, value: moment(writer, undefined, endsAt) }

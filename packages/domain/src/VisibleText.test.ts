@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { visibleText } from "./VisibleText.ts"
+import * as fc from "fast-check"
+import { exactText, visibleText } from "./VisibleText.ts"
 
 describe("visibleText", () => {
   const rows: ReadonlyArray<readonly [string, string, string]> = [
@@ -21,9 +22,62 @@ describe("visibleText", () => {
       "aU+FE00 1U+FE0F ❤\ufe0fU+FE0FU+FE01"
     ],
     ["a blank symbol", "a\u2800b", "aU+2800b"],
+    ["an escape of its own", "a U+200B U+20", "a U+0055+200B U+20"],
+    ["an escape that would go on into another one", "\uf0000", "U+F000U+0030"],
     ["the empty text", "", ""]
   ]
   for (const [title, given, expected] of rows) {
     it(title, () => assert.strictEqual(visibleText(given), expected))
+  }
+})
+
+describe("exactText", () => {
+  const rows: ReadonlyArray<readonly [string, string, string]> = [
+    ["ordinary words of any script", "mrc_42 Bücher & Söhne 本屋 متجر", "mrc_42 Bücher & Söhne 本屋 متجر"],
+    ["a space of another kind", "a\u00a0b\u3000c", "aU+00A0bU+3000c"],
+    ["spaces at the ends", " a ", "U+0020aU+0020"],
+    ["spaces side by side", "a  b", "aU+0020U+0020b"],
+    ["selectors", "©\ufe0e ❤\ufe0f", "©U+FE0E ❤U+FE0F"],
+    ["marks that are written apart from what they mark", "cafe\u0301", "cafeU+0301"],
+    ["marks that have no other form", "q\u0307", "q\u0307"]
+  ]
+  for (const [title, given, expected] of rows) {
+    it(title, () => assert.strictEqual(exactText(given), expected))
+  }
+})
+
+describe("two texts that differ", () => {
+  const piece = fc.constantFrom(
+    ..."U+0123456789ABCDEFabc #* ❤©",
+    "\u200b",
+    "\u202e",
+    "\uf000",
+    "\ue000",
+    "\u{f0000}",
+    "\u{10fff}",
+    "\u{e0041}",
+    "\ufe0f",
+    "\u20e3",
+    "\u0301",
+    "\u00a0",
+    "U+200B"
+  )
+  const text = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(""))
+
+  for (const [name, shown] of Object.entries({ visibleText, exactText })) {
+    it(`are shown differently by ${name}`, () => {
+      const seen = new Map<string, string>()
+      fc.assert(
+        fc.property(text, (given) => {
+          const before = seen.get(shown(given))
+          assert.isTrue(
+            before === undefined || before === given,
+            `${JSON.stringify(before)} ${JSON.stringify(given)}`
+          )
+          seen.set(shown(given), given)
+        }),
+        { numRuns: 20_000 }
+      )
+    })
   }
 })

@@ -64,6 +64,7 @@ export const ARABIC: StatementWords = {
   actions: "العمليات المسموح بها",
   merchants: "التجار المسموح بهم",
   anyMerchant: "أي تاجر",
+  quoted: (text) => `«${text}»`,
   attribute: (name) => `فقط إذا كانت قيمة ${name} هي`,
   validFrom: "يسري من",
   validUntil: "يسري حتى"

@@ -46,6 +46,7 @@ export const DUTCH: StatementWords = {
   actions: "Toegestane handelingen",
   merchants: "Toegestane verkopers",
   anyMerchant: "Elke verkoper",
+  quoted: (text) => `‘${text}’`,
   attribute: (name) => `Alleen als ${name} is`,
   validFrom: "Geldig vanaf",
   validUntil: "Geldig tot"

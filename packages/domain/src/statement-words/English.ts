@@ -46,6 +46,7 @@ export const ENGLISH: StatementWords = {
   actions: "Allowed actions",
   merchants: "Allowed merchants",
   anyMerchant: "Any merchant",
+  quoted: (text) => `“${text}”`,
   attribute: (name) => `Only if ${name} is`,
   validFrom: "Valid from",
   validUntil: "Valid until"

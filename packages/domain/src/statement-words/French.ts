@@ -49,6 +49,7 @@ export const FRENCH: StatementWords = {
   actions: "Actions autorisées",
   merchants: "Commerçants autorisés",
   anyMerchant: "Tous les commerçants",
+  quoted: (text) => `«\u00a0${text}\u00a0»`,
   attribute: (name) => `Uniquement si ${name} est`,
   validFrom: "Valable à partir du",
   validUntil: "Valable jusqu’au"

@@ -47,6 +47,7 @@ export const GERMAN: StatementWords = {
   actions: "Erlaubte Aktionen",
   merchants: "Erlaubte Händler",
   anyMerchant: "Alle Händler",
+  quoted: (text) => `„${text}“`,
   attribute: (name) => `Nur wenn ${name} lautet`,
   validFrom: "Gültig ab",
   validUntil: "Gültig bis"

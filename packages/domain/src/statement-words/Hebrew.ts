@@ -49,6 +49,7 @@ export const HEBREW: StatementWords = {
   actions: "הפעולות המותרות",
   merchants: "בתי העסק המותרים",
   anyMerchant: "כל בית עסק",
+  quoted: (text) => `”${text}”`,
   attribute: (name) => `רק אם הערך של ${name} הוא`,
   validFrom: "תחילת התוקף",
   validUntil: "תום התוקף"

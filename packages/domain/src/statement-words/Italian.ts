@@ -52,6 +52,7 @@ export const ITALIAN: StatementWords = {
   actions: "Azioni consentite",
   merchants: "Esercenti consentiti",
   anyMerchant: "Qualsiasi esercente",
+  quoted: (text) => `«${text}»`,
   attribute: (name) => `Solo se ${name} è`,
   validFrom: "Inizio validità",
   validUntil: "Fine validità"

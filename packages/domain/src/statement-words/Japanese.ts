@@ -42,6 +42,7 @@ export const JAPANESE: StatementWords = {
   actions: "許可する操作",
   merchants: "許可する加盟店",
   anyMerchant: "すべての加盟店",
+  quoted: (text) => `「${text}」`,
   attribute: (name) => `${name}が次の場合のみ`,
   validFrom: "有効期間の開始",
   validUntil: "有効期間の終了"

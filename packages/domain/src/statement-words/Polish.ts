@@ -56,6 +56,7 @@ export const POLISH: StatementWords = {
   actions: "Dozwolone czynności",
   merchants: "Dozwoleni sprzedawcy",
   anyMerchant: "Dowolny sprzedawca",
+  quoted: (text) => `„${text}”`,
   attribute: (name) => `Tylko jeśli ${name} ma wartość`,
   validFrom: "Ważne od",
   validUntil: "Ważne do"

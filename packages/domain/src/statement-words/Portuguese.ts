@@ -49,6 +49,7 @@ export const PORTUGUESE: StatementWords = {
   actions: "Ações permitidas",
   merchants: "Comerciantes permitidos",
   anyMerchant: "Qualquer comerciante",
+  quoted: (text) => `“${text}”`,
   attribute: (name) => `Apenas se ${name} for`,
   validFrom: "Válido a partir de",
   validUntil: "Válido até"

@@ -47,6 +47,7 @@ export const SPANISH: StatementWords = {
   actions: "Acciones permitidas",
   merchants: "Comercios permitidos",
   anyMerchant: "Cualquier comercio",
+  quoted: (text) => `«${text}»`,
   attribute: (name) => `Solo si ${name} es`,
   validFrom: "Vigente desde",
   validUntil: "Vigente hasta"

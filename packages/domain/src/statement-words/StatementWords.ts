@@ -60,7 +60,9 @@ export interface StatementWords {
   readonly actions: string
   readonly merchants: string
   readonly anyMerchant: string
-  /** Label of the values that an attribute of a payment may have. */
+  /** A caller's word within words of ours. */
+  readonly quoted: (text: string) => string
+  /** Label of the values that an attribute of a payment may have; its name comes quoted. */
   readonly attribute: (name: string) => string
   readonly validFrom: string
   readonly validUntil: string

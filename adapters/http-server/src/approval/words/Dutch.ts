@@ -39,8 +39,7 @@ export const DUTCH: PageWords = {
     "JavaScript is uitgeschakeld en zonder JavaScript werken toegangssleutels niet. Schakel het in voor deze pagina of open de link in een andere browser. Er is niets goedgekeurd.",
   ...CLOSED,
   unavailableTitle: "Nu niet beschikbaar",
-  unavailableText:
-    "Iets aan onze kant is niet bereikbaar. Er is niets goedgekeurd. Laad de pagina zo meteen opnieuw.",
+  unavailableText: "Iets aan onze kant is niet bereikbaar. Laad de pagina zo meteen opnieuw.",
   script: {
     approveWithPasskey: "Goedkeuren met uw toegangssleutel",
     working: "Een ogenblik…",
@@ -64,12 +63,10 @@ export const DUTCH: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "U bent in een andere browser begonnen met antwoorden. Ga daar verder, of ga terug naar waar u vandaan kwam en vraag een nieuwe link aan.",
-    tryAgain:
-      "Dat is niet gelukt, en misschien heeft het ons niet bereikt. Controleer uw verbinding en probeer het opnieuw.",
+    tryAgain: "We weten niet of dat is gelukt. Controleer uw verbinding en probeer het opnieuw.",
     oneMinuteLeft: "U hebt nog één minuut om te beslissen.",
     goBack: "Terug naar waar u vandaan kwam",
     ...CLOSED,
-    expiredTitle: "De tijd is om",
-    expiredText: "Er is niets goedgekeurd. Ga terug naar waar u vandaan kwam en vraag een nieuwe link aan."
+    expiredTitle: "De tijd is om"
   }
 }

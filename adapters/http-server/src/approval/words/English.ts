@@ -39,8 +39,7 @@ export const ENGLISH: PageWords = {
     "JavaScript is switched off, and passkeys do not work without it. Switch it on for this page, or open the link in another browser. Nothing has been approved.",
   ...CLOSED,
   unavailableTitle: "Not available right now",
-  unavailableText:
-    "Something on our side is out of reach. Nothing has been approved. Load the page again in a moment.",
+  unavailableText: "Something on our side is out of reach. Load the page again in a moment.",
   script: {
     approveWithPasskey: "Approve with your passkey",
     working: "One moment…",
@@ -61,11 +60,10 @@ export const ENGLISH: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "You began to answer this in another browser. Go on there, or go back to where you came from and ask for a new link.",
-    tryAgain: "That did not work, and it may not have reached us. Check your connection and try again.",
+    tryAgain: "We do not know whether that worked. Check your connection and try again.",
     oneMinuteLeft: "One minute is left to decide.",
     goBack: "Go back to where you came from",
     ...CLOSED,
-    expiredTitle: "The time has run out",
-    expiredText: "Nothing has been approved. Go back to where you came from and ask for a new link."
+    expiredTitle: "The time has run out"
   }
 }

@@ -40,8 +40,7 @@ export const FRENCH: PageWords = {
     "JavaScript est désactivé et les clés d’accès ne fonctionnent pas sans lui. Activez-le pour cette page ou ouvrez le lien dans un autre navigateur. Rien n’a été approuvé.",
   ...CLOSED,
   unavailableTitle: "Indisponible pour le moment",
-  unavailableText:
-    "L’un de nos systèmes est injoignable. Rien n’a été approuvé. Rechargez la page dans un instant.",
+  unavailableText: "L’un de nos systèmes est injoignable. Rechargez la page dans un instant.",
   script: {
     approveWithPasskey: "Approuver avec votre clé d’accès",
     working: "Un instant…",
@@ -63,13 +62,10 @@ export const FRENCH: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "Vous avez commencé à répondre à cette demande dans un autre navigateur. Continuez dans cet autre navigateur, ou retournez sur le site ou dans l’application d’où vous venez et demandez un nouveau lien.",
-    tryAgain:
-      "Cela n’a pas fonctionné et votre réponse ne nous est peut-être pas parvenue. Vérifiez votre connexion et réessayez.",
+    tryAgain: "Nous ne savons pas si cela a fonctionné. Vérifiez votre connexion et réessayez.",
     oneMinuteLeft: "Il vous reste une minute pour décider.",
     goBack: "Revenir au site ou à l’application d’origine",
     ...CLOSED,
-    expiredTitle: "Le temps est écoulé",
-    expiredText:
-      "Rien n’a été approuvé. Retournez sur le site ou dans l’application d’où vous venez et demandez un nouveau lien."
+    expiredTitle: "Le temps est écoulé"
   }
 }

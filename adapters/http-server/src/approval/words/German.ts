@@ -41,7 +41,7 @@ export const GERMAN: PageWords = {
   ...CLOSED,
   unavailableTitle: "Zurzeit nicht verfügbar",
   unavailableText:
-    "Auf unserer Seite ist etwas nicht erreichbar. Es wurde nichts freigegeben. Laden Sie die Seite in einem Moment noch einmal.",
+    "Auf unserer Seite ist etwas nicht erreichbar. Laden Sie die Seite in einem Moment noch einmal.",
   script: {
     approveWithPasskey: "Mit Ihrem Passkey freigeben",
     working: "Einen Moment\u00a0…",
@@ -67,12 +67,10 @@ export const GERMAN: PageWords = {
     otherBrowser:
       "Sie haben in einem anderen Browser begonnen, diese Anfrage zu beantworten. Machen Sie dort weiter oder kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an.",
     tryAgain:
-      "Das hat nicht funktioniert und uns möglicherweise nicht erreicht. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.",
+      "Wir wissen nicht, ob das funktioniert hat. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.",
     oneMinuteLeft: "Sie haben noch eine Minute für Ihre Entscheidung.",
     goBack: "Zurück zur Website oder App, von der Sie kommen",
     ...CLOSED,
-    expiredTitle: "Die Zeit ist abgelaufen",
-    expiredText:
-      "Es wurde nichts freigegeben. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an."
+    expiredTitle: "Die Zeit ist abgelaufen"
   }
 }

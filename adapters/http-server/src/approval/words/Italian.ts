@@ -40,8 +40,7 @@ export const ITALIAN: PageWords = {
     "JavaScript è disattivato e senza JavaScript le passkey non funzionano. Lo attivi per questa pagina o apra il link in un altro browser. Non è stato approvato nulla.",
   ...CLOSED,
   unavailableTitle: "Al momento non disponibile",
-  unavailableText:
-    "Uno dei nostri sistemi non è raggiungibile. Non è stato approvato nulla. Ricarichi la pagina tra qualche istante.",
+  unavailableText: "Uno dei nostri sistemi non è raggiungibile. Ricarichi la pagina tra qualche istante.",
   script: {
     approveWithPasskey: "Approva con la passkey",
     working: "Un momento…",
@@ -65,13 +64,10 @@ export const ITALIAN: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "Ha iniziato a rispondere a questa richiesta in un altro browser. Continui lì, oppure torni al sito o all’app di provenienza e richieda un nuovo link.",
-    tryAgain:
-      "L’operazione non è riuscita e la Sua risposta potrebbe non esserci arrivata. Verifichi la connessione e riprovi.",
+    tryAgain: "Non sappiamo se l’operazione sia riuscita. Verifichi la connessione e riprovi.",
     oneMinuteLeft: "Resta un minuto per decidere.",
     goBack: "Torna al sito o all’app di provenienza",
     ...CLOSED,
-    expiredTitle: "Il tempo è scaduto",
-    expiredText:
-      "Non è stato approvato nulla. Torni al sito o all’app di provenienza e richieda un nuovo link."
+    expiredTitle: "Il tempo è scaduto"
   }
 }

@@ -40,8 +40,7 @@ export const JAPANESE: PageWords = {
     "JavaScriptが無効になっています。JavaScriptが無効な状態では、パスキーは使えません。このページでJavaScriptを有効にするか、別のブラウザでリンクを開いてください。何も承認されていません。",
   ...CLOSED,
   unavailableTitle: "現在ご利用いただけません",
-  unavailableText:
-    "当方のシステムの一部に接続できません。何も承認されていません。しばらくしてから、ページを再度読み込んでください。",
+  unavailableText: "当方のシステムの一部に接続できません。しばらくしてから、ページを再度読み込んでください。",
   script: {
     approveWithPasskey: "パスキーで承認する",
     working: "少々お待ちください…",
@@ -63,12 +62,10 @@ export const JAPANESE: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "別のブラウザで回答を始めています。そのブラウザで続けるか、元のサイトまたはアプリに戻り、新しいリンクを依頼してください。",
-    tryAgain:
-      "処理できませんでした。こちらに届いていない可能性があります。接続を確認して、もう一度お試しください。",
+    tryAgain: "処理が完了したかどうか確認できません。接続を確認して、もう一度お試しください。",
     oneMinuteLeft: "決定までの残り時間は1分です。",
     goBack: "元のサイトまたはアプリに戻る",
     ...CLOSED,
-    expiredTitle: "時間切れです",
-    expiredText: "何も承認されていません。元のサイトまたはアプリに戻り、新しいリンクを依頼してください。"
+    expiredTitle: "時間切れです"
   }
 }

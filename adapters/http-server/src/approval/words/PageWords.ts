@@ -28,7 +28,6 @@ export interface ScriptWords {
   readonly closedTitle: string
   readonly closedText: string
   readonly expiredTitle: string
-  readonly expiredText: string
 }
 
 /**

@@ -40,8 +40,7 @@ export const POLISH: PageWords = {
     "Obsługa JavaScriptu jest wyłączona, a bez niej klucze dostępu nie działają. Włącz ją dla tej strony albo otwórz link w innej przeglądarce. Nic nie zostało zatwierdzone.",
   ...CLOSED,
   unavailableTitle: "Chwilowo niedostępne",
-  unavailableText:
-    "Coś po naszej stronie jest nieosiągalne. Nic nie zostało zatwierdzone. Za chwilę wczytaj stronę ponownie.",
+  unavailableText: "Coś po naszej stronie jest nieosiągalne. Za chwilę wczytaj stronę ponownie.",
   script: {
     approveWithPasskey: "Zatwierdź kluczem dostępu",
     working: "Chwileczkę…",
@@ -65,12 +64,10 @@ export const POLISH: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "Odpowiedź rozpoczęto w innej przeglądarce. Kontynuuj tam albo wróć do strony lub aplikacji, z której otwarto ten link, i poproś o nowy.",
-    tryAgain: "To się nie udało i być może do nas nie dotarło. Sprawdź połączenie i spróbuj ponownie.",
+    tryAgain: "Nie wiemy, czy to się udało. Sprawdź połączenie i spróbuj ponownie.",
     oneMinuteLeft: "Została jedna minuta na decyzję.",
     goBack: "Wróć do strony lub aplikacji, z której otwarto ten link",
     ...CLOSED,
-    expiredTitle: "Czas upłynął",
-    expiredText:
-      "Nic nie zostało zatwierdzone. Wróć do strony lub aplikacji, z której otwarto ten link, i poproś o nowy link."
+    expiredTitle: "Czas upłynął"
   }
 }

@@ -41,8 +41,7 @@ export const PORTUGUESE: PageWords = {
     "O JavaScript está desativado e as chaves de acesso não funcionam sem ele. Ative-o para esta página ou abra o link em outro navegador. Nada foi aprovado.",
   ...CLOSED,
   unavailableTitle: "Indisponível no momento",
-  unavailableText:
-    "Um dos nossos sistemas está inacessível. Nada foi aprovado. Recarregue a página dentro de instantes.",
+  unavailableText: "Um dos nossos sistemas está inacessível. Recarregue a página dentro de instantes.",
   script: {
     approveWithPasskey: "Aprovar com a sua chave de acesso",
     working: "Um momento…",
@@ -64,12 +63,10 @@ export const PORTUGUESE: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "Começou a responder a este pedido em outro navegador. Continue nele, ou volte ao serviço de onde veio e peça um novo link.",
-    tryAgain:
-      "Não funcionou e a sua resposta pode não ter chegado até nós. Verifique o acesso à internet e tente novamente.",
+    tryAgain: "Não sabemos se funcionou. Verifique o acesso à internet e tente novamente.",
     oneMinuteLeft: "Resta um minuto para decidir.",
     goBack: "Voltar ao serviço de onde veio",
     ...CLOSED,
-    expiredTitle: "Tempo esgotado",
-    expiredText: "Nada foi aprovado. Volte ao serviço de onde veio e peça um novo link."
+    expiredTitle: "Tempo esgotado"
   }
 }

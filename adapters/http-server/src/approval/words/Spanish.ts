@@ -40,7 +40,7 @@ export const SPANISH: PageWords = {
   ...CLOSED,
   unavailableTitle: "No disponible en este momento",
   unavailableText:
-    "No podemos acceder a uno de nuestros sistemas. No se ha aprobado nada. Vuelva a cargar la página en unos momentos.",
+    "No podemos acceder a uno de nuestros sistemas. Vuelva a cargar la página en unos momentos.",
   script: {
     approveWithPasskey: "Aprobar con su llave de acceso",
     working: "Un momento…",
@@ -65,13 +65,10 @@ export const SPANISH: PageWords = {
     noPasskeyAllowed: NO_PASSKEY_ALLOWED,
     otherBrowser:
       "Empezó a responder a esta solicitud en otro navegador. Continúe allí, o vuelva al sitio web o a la aplicación de donde venía y pida un nuevo enlace.",
-    tryAgain:
-      "No ha funcionado y es posible que su respuesta no nos haya llegado. Compruebe su conexión e inténtelo de nuevo.",
+    tryAgain: "No sabemos si ha funcionado. Compruebe su conexión e inténtelo de nuevo.",
     oneMinuteLeft: "Queda un minuto para decidir.",
     goBack: "Volver al sitio o a la aplicación de origen",
     ...CLOSED,
-    expiredTitle: "El tiempo se ha agotado",
-    expiredText:
-      "No se ha aprobado nada. Vuelva al sitio web o a la aplicación de donde venía y pida un nuevo enlace."
+    expiredTitle: "El tiempo se ha agotado"
   }
 }
