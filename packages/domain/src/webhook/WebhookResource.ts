@@ -1,5 +1,5 @@
 import { JournalEventType } from "@svc/protocol/Journal"
-import { formatInstant } from "@svc/protocol/Timestamp"
+import { formatInstant, formatNanos } from "@svc/protocol/Timestamp"
 import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
 import { Redacted } from "effect"
 import type { StoredEndpoint } from "../ports/WebhookStore.ts"
@@ -16,11 +16,11 @@ export const webhookEndpointOf = (
   ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
   status: endpoint.status,
   ...(endpoint.disabledReason === undefined ? {} : { disabled_reason: endpoint.disabledReason }),
-  ...(missedSince === undefined ? {} : { missed_since: formatInstant(missedSince) }),
+  ...(missedSince === undefined ? {} : { missed_since: formatNanos(missedSince) }),
   consecutive_failed_attempts: endpoint.consecutiveFailedAttempts,
   consecutive_exhausted_deliveries: endpoint.consecutiveExhaustedDeliveries,
-  created_at: formatInstant(endpoint.createdAt),
-  updated_at: formatInstant(endpoint.updatedAt),
+  created_at: formatNanos(endpoint.createdAt),
+  updated_at: formatNanos(endpoint.updatedAt),
   ...(secret === undefined ? {} : { secret: Redacted.value(secret) })
 })
 
@@ -40,7 +40,7 @@ export const webhookDeliveryOf = (
       ? {}
       : { next_attempt_at: formatInstant(nextAttemptAt) }),
     attempts: delivery.attempts.map(({ at, durationMs, error, status }) => ({
-      at: formatInstant(at),
+      at: formatNanos(at),
       ...(status === undefined ? {} : { status }),
       duration_ms: durationMs,
       ...(error === undefined ? {} : { error })

@@ -1,0 +1,105 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import type { AttemptResult } from "../ports/WebhookTransport.ts"
+import { UNIFORM_BYTES, uniformFrom } from "../webhook/DeliverySchedule.ts"
+import { finishAttempt, loseAttempt, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
+
+/** An attempt that has ended, by its delivery as it was when the attempt was opened. */
+export interface EndedAttempt {
+  readonly delivery: WebhookDeliveryState
+  readonly token: string
+  /** `lost` when nobody said how it went. */
+  readonly result: AttemptResult | "lost"
+}
+
+interface Folded {
+  readonly endpoint: WebhookEndpointState
+  readonly deliveries: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
+}
+
+const resultOf = ({ durationMs, error, status }: AttemptResult): AttemptResult => ({
+  durationMs,
+  ...(status === undefined ? {} : { status }),
+  ...(error === undefined ? {} : { error })
+})
+
+/** Folds the ends of attempts into their endpoint, one after the other; those that are nobody's any more are left out. */
+const fold = (
+  start: WebhookEndpointState,
+  ended: ReadonlyArray<EndedAttempt>,
+  now: Instant,
+  draw: () => number
+): Folded => {
+  let endpoint = start
+  const deliveries: Array<Folded["deliveries"][number]> = []
+  for (const { delivery, result, token } of ended) {
+    const both =
+      result === "lost"
+        ? { endpoint, delivery: loseAttempt(delivery, now, draw()) }
+        : finishAttempt({ endpoint, delivery }, { token, result: resultOf(result), now, uniform: draw() })
+    if (both?.delivery === undefined) continue
+    endpoint = both.endpoint
+    deliveries.push({ next: both.delivery, token })
+  }
+  return { endpoint, deliveries }
+}
+
+/**
+ * Records how attempts of one endpoint ended, its counters with them, in one write (part 8). Whoever was faster at the same
+ * endpoint only costs another try: what was recorded of it meanwhile is read again, and what is not open under its token
+ * any more was taken for lost and is dropped.
+ */
+export const recordEnds = Effect.fn("recordEnds")(function* (
+  known: StoredEndpoint,
+  ended: ReadonlyArray<EndedAttempt>,
+  now: Instant
+): Effect.fn.Return<StoredEndpoint, StoreUnavailable, WebhookStore | Randomness> {
+  const store = yield* WebhookStore
+  const randomness = yield* Randomness
+  const draw = () => uniformFrom(randomness.bytes(UNIFORM_BYTES))
+  const place = { organization: known.endpoint.organizationId, endpoint: known.endpoint.id }
+  let stored = known
+  let open = ended
+  let at = now
+  for (;;) {
+    const { deliveries, endpoint } = fold(stored.endpoint, open, at, draw)
+    if (deliveries.length === 0) return stored
+    const recorded = yield* store
+      .recordAttempts({ organization: place.organization, endpoint, expected: stored.revision, deliveries })
+      .pipe(
+        Effect.map(({ revision }): StoredEndpoint => ({ endpoint, revision })),
+        Effect.catchTag("Stale", () => Effect.succeed(undefined))
+      )
+    if (recorded !== undefined) return recorded
+    const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
+    if (fresh.stored === undefined) return stored
+    const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
+    stored = fresh.stored
+    at = fresh.now
+    open = open.flatMap(({ delivery, ...rest }) => {
+      const current = isNow.get(delivery.id)
+      return current?.open?.token === rest.token ? [{ ...rest, delivery: current }] : []
+    })
+  }
+})
+
+/** Expired attempts that are looked for at a time. */
+const EXPIRED_BATCH = 100
+
+/** Uses up attempts whose workers are lost (part 8). Answers how many there were. */
+export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, WebhookStore | Randomness> =
+  Effect.gen(function* () {
+    const store = yield* WebhookStore
+    const { expired, now } = yield* store.expiredAttempts({ limit: EXPIRED_BATCH })
+    for (const [, group] of Map.groupBy(expired, ({ endpoint }) => endpoint.id)) {
+      const ended = group.map(
+        ({ delivery }): EndedAttempt => ({ delivery, token: delivery.open?.token ?? "", result: "lost" })
+      )
+      yield* recordEnds(group[0]!, ended, now)
+    }
+    return expired.length
+  })

@@ -1,0 +1,230 @@
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { webhookSignature } from "@svc/protocol/WebhookSignature"
+import { Clock, Context, Effect, FiberSet, Redacted } from "effect"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
+import { type ClaimedDelivery, type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import { type AttemptResult, WebhookTransport } from "../ports/WebhookTransport.ts"
+import { type EndedAttempt, recordEnds, recordLostAttempts } from "./WebhookAttempts.ts"
+import { webhookSealContext } from "./WebhookEndpoints.ts"
+
+/** Attempts that one worker has under way at most, over all endpoints. */
+export const ATTEMPTS_AT_ONCE = 256
+/** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
+export const ATTEMPTS_PER_ENDPOINT = 16
+/** Deliveries that are claimed at a time. */
+const CLAIM_BATCH = 64
+/**
+ * How long a claim lasts, in seconds: longer than an attempt may take (15 s) with the record of its end, so that a slow
+ * worker that lives is not taken for lost.
+ */
+const CLAIM_SECONDS = 60n
+/** Pause of a worker that found nothing to do, in milliseconds; a wake-up ends it. */
+export const IDLE_PAUSE_MILLISECONDS = 1000
+/** Longest pause after failures of the store in a row, in milliseconds. */
+const LONGEST_PAUSE_MILLISECONDS = 15_000
+/** How often attempts of lost workers are looked for, in nanoseconds. */
+const LOST_EVERY = 10n * NANOS_PER_SECOND
+/** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
+export const DRAIN_TIMEOUT = "9 seconds"
+
+const TOKEN_BYTES = 16
+
+/**
+ * Hints that something may be due sooner than a worker would look: nothing is wrong when one never comes. A hint that comes
+ * while a worker looks is not lost on it.
+ */
+export class WebhookWakeUp extends Context.Reference<{
+  readonly notify: () => void
+  /** How many hints there were so far. */
+  readonly count: () => number
+  /** Settles once there are more than so many. */
+  readonly beyond: (count: number) => Effect.Effect<void>
+}>("@svc/domain/programs/WebhookWakeUp", {
+  defaultValue: () => {
+    let hints = 0
+    const waiting = new Set<() => void>()
+    return {
+      notify: () => {
+        hints += 1
+        for (const wake of waiting) wake()
+      },
+      count: () => hints,
+      beyond: (count) =>
+        Effect.callback<void>((resume) => {
+          const wake = () => {
+            waiting.delete(wake)
+            resume(Effect.void)
+          }
+          if (hints > count) return wake()
+          waiting.add(wake)
+          return Effect.sync(() => waiting.delete(wake))
+        })
+    }
+  }
+}) {}
+
+type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
+
+const HEADERS = {
+  "content-type": "application/json",
+  "svc-webhook-version": "1",
+  "user-agent": "svc-webhooks/1"
+}
+
+/** One attempt, signed afresh with the secret that the endpoint had when it was claimed (part 8). */
+const attempt = Effect.fnUntraced(function* (
+  claimed: ClaimedDelivery
+): Effect.fn.Return<AttemptResult, SealBroken, WebhookTransport | SecretSealer> {
+  const { endpoint } = claimed
+  const sealer = yield* SecretSealer
+  const transport = yield* WebhookTransport
+  const secret = yield* sealer.open(
+    webhookSealContext(endpoint, endpoint.secretVersion),
+    endpoint.sealedSecret
+  )
+  const body = new TextEncoder().encode(claimed.body)
+  const at: Instant = claimed.delivery.open?.at ?? 0n
+  const signature = webhookSignature({
+    secret: Redacted.value(secret),
+    timestamp: Number(at / NANOS_PER_SECOND),
+    body
+  })
+  return yield* transport.deliver({
+    url: endpoint.url,
+    headers: { ...HEADERS, "svc-signature": signature },
+    body
+  })
+})
+
+/** Ends of one endpoint's attempts that wait to be recorded together, while a write of it is under way. */
+interface Ledger {
+  known: StoredEndpoint
+  readonly ended: Array<EndedAttempt>
+  isWriting: boolean
+}
+
+/** Records ends as they come: those of one endpoint that come during a write go into the next one together. */
+const makeRecorder = () => {
+  const ledgers = new Map<string, Ledger>()
+  const write = Effect.fnUntraced(function* (ledger: Ledger) {
+    ledger.isWriting = true
+    while (ledger.ended.length > 0) {
+      const ended = ledger.ended.splice(0)
+      const { at = 0n } = ended[0]!.delivery.open ?? {}
+      const longest = Math.max(0, ...ended.map(({ result }) => (result === "lost" ? 0 : result.durationMs)))
+      const now = at + BigInt(Math.ceil(longest)) * NANOS_PER_MILLISECOND
+      ledger.known = yield* recordEnds(ledger.known, ended, now)
+    }
+  })
+  return (claimed: ClaimedDelivery, ended: EndedAttempt) =>
+    Effect.suspend(() => {
+      const { endpoint, revision } = claimed
+      const ledger = ledgers.get(endpoint.id) ?? { known: claimed, ended: [], isWriting: false }
+      ledgers.set(endpoint.id, ledger)
+      if (revision > ledger.known.revision) ledger.known = { endpoint, revision }
+      ledger.ended.push(ended)
+      if (ledger.isWriting) return Effect.void
+      return write(ledger).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            ledger.isWriting = false
+            if (ledger.ended.length === 0) ledgers.delete(endpoint.id)
+          })
+        )
+      )
+    })
+}
+
+const make = Effect.gen(function* () {
+  const store = yield* WebhookStore
+  const randomness = yield* Randomness
+  const wakeUp = yield* WebhookWakeUp
+  const fibers = yield* FiberSet.make<void>()
+  const run = yield* FiberSet.runtime(fibers)<Ports>()
+  const record = makeRecorder()
+  let underWay = 0
+
+  const deliver = (claimed: ClaimedDelivery) => {
+    const { delivery, endpoint } = claimed
+    const about = {
+      organization_id: endpoint.organizationId,
+      webhook_endpoint_id: endpoint.id,
+      delivery_id: delivery.id,
+      event_id: delivery.eventId
+    }
+    return attempt(claimed).pipe(
+      Effect.tap(({ error, status }) =>
+        Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
+      ),
+      Effect.flatMap((result) => record(claimed, { delivery, token: delivery.open?.token ?? "", result })),
+      // Nothing is lost: the claim runs out, the attempt is used up as `worker_lost`, and the next one comes.
+      Effect.catchCause((cause) => Effect.logWarning("the end of a webhook attempt is not recorded", cause)),
+      Effect.annotateLogs(about),
+      Effect.ensuring(
+        Effect.sync(() => {
+          underWay -= 1
+          wakeUp.notify()
+        })
+      )
+    )
+  }
+
+  /** Claims what is due and there is room for; answers whether there may be more. */
+  const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
+    const limit = Math.min(CLAIM_BATCH, ATTEMPTS_AT_ONCE - underWay)
+    if (limit === 0) return false
+    const claimed = yield* store.claimDue({
+      token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
+      limit,
+      perEndpoint: ATTEMPTS_PER_ENDPOINT,
+      lasts: CLAIM_SECONDS * NANOS_PER_SECOND
+    })
+    for (const each of claimed) {
+      underWay += 1
+      run(deliver(each))
+    }
+    return claimed.length === limit
+  })
+
+  let failures = 0
+  let lostAt = 0n
+  const turn = Effect.gen(function* () {
+    const now = yield* Clock.monotonicTimeNanos
+    if (now - lostAt >= LOST_EVERY) {
+      lostAt = now
+      yield* recordLostAttempts
+    }
+    const hints = wakeUp.count()
+    // What is claimed is begun: a claim that nobody works on would be an attempt that is used up for nothing.
+    const mayHaveMore = yield* Effect.uninterruptible(round)
+    failures = 0
+    if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
+  }).pipe(
+    Effect.catchCause((cause) => {
+      failures += 1
+      const milliseconds = Math.min(IDLE_PAUSE_MILLISECONDS * 2 ** (failures - 1), LONGEST_PAUSE_MILLISECONDS)
+      return Effect.andThen(
+        Effect.logWarning("webhook deliveries cannot be looked for; trying again", cause),
+        Effect.sleep(milliseconds)
+      )
+    })
+  )
+  return { turn, drained: FiberSet.awaitEmpty(fibers) }
+})
+
+/**
+ * Delivers webhooks until it is interrupted, with any number of others at one store (part 8). A slow or dead endpoint holds
+ * its own deliveries alone: each has a bound of attempts under way, and endpoints take turns. Interrupted, it claims nothing
+ * more and waits for what is under way, no longer than `DRAIN_TIMEOUT`.
+ */
+export const webhookWorker: Effect.Effect<never, never, Ports> = Effect.scoped(
+  Effect.gen(function* () {
+    const { drained, turn } = yield* make
+    return yield* Effect.forever(turn).pipe(
+      Effect.onInterrupt(() => Effect.ignore(Effect.timeout(drained, DRAIN_TIMEOUT)))
+    )
+  })
+)
