@@ -60,7 +60,7 @@ describe("a webhook endpoint", () => {
       yield* fromTheStart
       const refused = caller.register({ url: "https://hooks.invalid/" })
       assert.strictEqual(yield* tagOf(refused), "WebhookTargetNotAllowed")
-      assert.deepStrictEqual((yield* listWebhookEndpoints({ organization })).data, [])
+      assert.deepStrictEqual((yield* listWebhookEndpoints({ organization, limit: 25 })).data, [])
     }).pipe(Effect.provide(programs()))
   )
 
@@ -73,9 +73,13 @@ describe("a webhook endpoint", () => {
       )
       const refused = made.filter(Result.isFailure).map(({ failure }) => failure._tag)
       assert.deepStrictEqual(refused, ["WebhookEndpointLimitReached"])
-      const { data, has_more, next_cursor } = yield* listWebhookEndpoints({ organization })
+      const { data, has_more, next_cursor } = yield* listWebhookEndpoints({ organization, limit: 25 })
       assert.deepStrictEqual([data.length, has_more, next_cursor], [5, false, null])
       assert.isTrue(data.every((endpoint) => !("secret" in endpoint)))
+      const page = yield* listWebhookEndpoints({ organization, limit: 3 })
+      const rest = yield* listWebhookEndpoints({ organization, limit: 3, cursor: page.next_cursor! })
+      assert.deepStrictEqual([...page.data, ...rest.data], data)
+      assert.deepStrictEqual([page.has_more, rest.has_more, rest.next_cursor], [true, false, null])
       yield* caller.remove(data[0]!.id)
       yield* caller.register()
       assert.strictEqual(yield* tagOf(caller.register()), "WebhookEndpointLimitReached")
@@ -94,7 +98,7 @@ describe("a webhook endpoint", () => {
       yield* TestClock.adjust("1 second")
       yield* caller.remove(id)
       assert.deepStrictEqual(yield* readWebhookEndpoint({ organization, endpointId: id }), gone)
-      assert.deepStrictEqual((yield* listWebhookEndpoints({ organization })).data, [])
+      assert.deepStrictEqual((yield* listWebhookEndpoints({ organization, limit: 25 })).data, [])
       for (const change of [caller.reactivate(id), caller.rotate(id)]) {
         const refused = yield* Effect.flip(change)
         assert.deepInclude(refused, { _tag: "StateConflict", currentState: "deleted", resourceId: id })

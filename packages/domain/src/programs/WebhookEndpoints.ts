@@ -13,6 +13,7 @@ import { type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTransport } from "../ports/WebhookTransport.ts"
 import {
   type IdempotencyKeyReused,
+  type InvalidCursor,
   NotFound,
   StateConflict,
   type ValidationFailed,
@@ -29,6 +30,7 @@ import {
 } from "../webhook/WebhookEndpoint.ts"
 import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
 import { drawSecret } from "./ApprovalSessions.ts"
+import { pageOf, textCursor } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
 import { type KeyedOperation, keyedOperation, validBody, type WriteRequest, type Written } from "./Write.ts"
 
@@ -128,13 +130,25 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
   return yield* untilRecorded(turnOf(organization), attempt)
 })
 
-/** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). There are few, so one page has them. */
+/** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). */
 export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* (query: {
   readonly organization: string
-}): Effect.fn.Return<ListPage<WebhookEndpoint>, StoreUnavailable, WebhookStore> {
+  readonly cursor?: string
+  readonly limit: number
+}): Effect.fn.Return<ListPage<WebhookEndpoint>, InvalidCursor | StoreUnavailable, WebhookStore> {
   const store = yield* WebhookStore
-  const endpoints = yield* store.listEndpoints(query.organization)
-  return { data: endpoints.map((stored) => webhookEndpointOf(stored)), has_more: false, next_cursor: null }
+  const scope = { list: "webhook_endpoints" }
+  const after = yield* textCursor(scope, query.cursor)
+  // There are few: the store gives them all.
+  const all = yield* store.listEndpoints(query.organization)
+  const rest = all.filter(({ endpoint }) => after === undefined || endpoint.id < after)
+  return pageOf(
+    scope,
+    rest.slice(0, query.limit + 1),
+    query.limit,
+    ({ endpoint }) => endpoint.id,
+    (stored) => webhookEndpointOf(stored)
+  )
 })
 
 interface Named {
