@@ -22,7 +22,10 @@ export type ApprovalSessionStateName = typeof ApprovalSessionStateName.Type
 
 /** Body of POST /v1/mandates/{mandate_id}/approval-sessions. */
 export const CreateApprovalSessionBody = Schema.Struct({
-  identity_assertion: textBetween(1, IDENTITY_ASSERTION_MAX_CHARACTERS),
+  identity_assertion: textBetween(1, IDENTITY_ASSERTION_MAX_CHARACTERS).annotate({
+    description:
+      "A compact JWS under a key of the organization, with iss, aud, sub (the subject_reference), jti (used once), iat and exp (at most 300 s later); svc_enrol: true lets a subject without an active passkey create one"
+  }),
   return_url: textBetween(1, RETURN_URL_MAX_CODE_POINTS),
   return_state: textBetween(RETURN_STATE_MIN_CODE_POINTS, RETURN_STATE_MAX_CODE_POINTS)
 })
