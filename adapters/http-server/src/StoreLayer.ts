@@ -1,6 +1,7 @@
 import { resolve } from "node:path"
 import { getSystemErrorMap } from "node:util"
 import type { DueLeases } from "@svc/domain/ports/DueLeases"
+import type { EventFeed } from "@svc/domain/ports/EventFeed"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
@@ -22,7 +23,7 @@ import {
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
-export type DomainStorage = MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth
+export type DomainStorage = MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth
 
 export interface StoreOptions {
   /** Whether the schema of a server is brought up to date at start, or must be so already. */

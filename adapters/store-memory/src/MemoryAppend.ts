@@ -131,7 +131,10 @@ const record = (
   stream.state = change.mandateState
   stream.nextDue = change.nextDue
   stream.open = open
-  for (const event of change.events) stream.journal.push(event.text)
+  for (const { text } of change.events) {
+    stream.journal.push(text)
+    tenant.feed.push({ mandate: change.mandate, text })
+  }
   for (const authorization of change.authorizations) recordAuthorization(tenant, stream, authorization)
   for (const session of change.sessions) {
     if (!stream.sessions.has(session.id)) stream.newestSession = session.id

@@ -1,6 +1,7 @@
 import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
 import type { AuthorizationState, MandateState, OpenReservation, StreamHead } from "@svc/domain/MandateState"
 import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { FeedEvent } from "@svc/domain/ports/EventFeed"
 import type { StoredDelivery } from "@svc/domain/ports/WebhookStore"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
@@ -48,6 +49,8 @@ export interface MemoryWebhookEndpoint {
 /** All that belongs to one organization: nothing in here is found without naming it. */
 export interface Tenant {
   readonly streams: Map<string, MemoryStream>
+  /** Every event, in the order in which they were recorded. */
+  readonly feed: Array<FeedEvent>
   /** Identifiers of all mandates, ascending. */
   readonly mandates: Array<string>
   /** The mandate of each authorization. */
@@ -96,6 +99,7 @@ export class MemoryState {
     if (known !== undefined) return known
     const tenant: Tenant = {
       streams: new Map(),
+      feed: [],
       mandates: [],
       mandateOf: new Map(),
       mandateOfSession: new Map(),

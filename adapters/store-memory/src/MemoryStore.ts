@@ -1,4 +1,5 @@
 import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -11,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { deepFreeze } from "./DeepFreeze.ts"
 import { appendChange, revisionAfter } from "./MemoryAppend.ts"
+import { readFeed } from "./MemoryFeed.ts"
 import { releaseDue, takeDue } from "./MemoryLeases.ts"
 import {
   findApiKey,
@@ -33,12 +35,13 @@ import * as Webhooks from "./MemoryWebhooks.ts"
  * frozen when they are written and handed out as they are.
  */
 export const layer: Layer.Layer<
-  MandateStore | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
+  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
 > = Layer.effectContext(
   Effect.sync(() => {
     const state = new MemoryState()
     return Context.empty().pipe(
       Context.add(MandateStore, mandateStore(state)),
+      Context.add(EventFeed, { read: (query) => Effect.sync(() => readFeed(state, query)) }),
       Context.add(SubjectStore, subjectStore(state)),
       Context.add(Organizations, organizations(state)),
       Context.add(DueLeases, dueLeases(state)),

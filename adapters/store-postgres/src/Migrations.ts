@@ -2,6 +2,7 @@ import { apiKeyUse } from "./migrations/ApiKeyUse.ts"
 import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
+import { eventFeed } from "./migrations/EventFeed.ts"
 import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
 import { openReservations } from "./migrations/OpenReservations.ts"
@@ -27,7 +28,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 6, name: "append_one", statements: appendOne },
   { id: 7, name: "leases", statements: leases },
   { id: 8, name: "operation", statements: operation },
-  { id: 9, name: "api_key_use", statements: apiKeyUse }
+  { id: 9, name: "api_key_use", statements: apiKeyUse },
+  { id: 10, name: "event_feed", statements: eventFeed }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -1,5 +1,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -13,6 +14,7 @@ import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
+import { makeEventFeed } from "./PostgresFeed.ts"
 import { makeStoreHealth } from "./PostgresHealth.ts"
 import { makeDueLeases } from "./PostgresLeases.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
@@ -100,6 +102,7 @@ export const connect = (
 /** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
 export type StoragePorts =
   | MandateStore
+  | EventFeed
   | SubjectStore
   | Organizations
   | DueLeases
@@ -133,6 +136,7 @@ export const portsWith = (
 ): Context.Context<StoragePorts> =>
   Context.empty().pipe(
     Context.add(MandateStore, { ...makeReads(clients), append }),
+    Context.add(EventFeed, makeEventFeed(clients)),
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),

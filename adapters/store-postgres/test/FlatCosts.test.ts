@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { readEventFeed } from "@svc/domain/programs/EventFeed"
 import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
 import { type Caller, commitReport, proposalBody } from "@svc/testkit/ProgramHarness"
 import { Context, Effect, Redacted } from "effect"
@@ -191,6 +192,8 @@ const operationsOn = ({ caller, committed, mandate, next }: History, now: Instan
   const report = { reported_accepted_at: formatInstant(now), reported_refunded_at: formatInstant(now) }
   let open = ""
   let cursor: string | null = null
+  let fed = ""
+  const organization = caller.organization.id
   const page = { mandateId: mandate, limit: 3 }
   return [
     ["read mandate", caller.read(mandate)],
@@ -222,6 +225,15 @@ const operationsOn = ({ caller, committed, mandate, next }: History, now: Instan
     ["list authorizations on", Effect.suspend(() => caller.authorizations({ ...page, cursor: cursor! }))],
     ["list authorizations by state", caller.authorizations({ ...page, state: "COMMITTED" })],
     ["list open authorizations", caller.authorizations({ ...page, state: "RESERVED" })],
+    [
+      "read the feed",
+      Effect.tap(readEventFeed({ organization, limit: 3 }), ({ next_cursor }) =>
+        Effect.sync(() => {
+          fed = next_cursor
+        })
+      )
+    ],
+    ["read the feed on", Effect.suspend(() => readEventFeed({ organization, limit: 3, after: fed }))],
     ["list mandates", caller.list({ limit: 3 })],
     ["list mandates by state", caller.list({ limit: 3, state: "ACTIVE" })],
     ["list mandates by subject", caller.list({ limit: 3, subjectReference: "user_8f2" })]

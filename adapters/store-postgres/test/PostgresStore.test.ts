@@ -145,8 +145,14 @@ describe.skipIf(server === undefined)("on a server", () => {
         const data = sent.filter(({ text }) => text.includes(quoteSchema(schema)) && !isMigration(text))
         assert.isAbove(data.length, 1000)
         assert.isBelow(new Set(data.map(({ text }) => text)).size, 40)
+        // A statement that comes while its connection is still preparing it has no name yet.
+        const named = new Set(data.filter(({ isNamed }) => isNamed).map(({ text }) => text))
         const unnamed = data.filter(({ isNamed }) => !isNamed).map(({ text }) => text)
-        assert.deepStrictEqual(unnamed, [])
+        assert.deepStrictEqual(
+          unnamed.filter((text) => !named.has(text)),
+          []
+        )
+        assert.isBelow(unnamed.length, data.length / 50)
         assert.deepStrictEqual(recorder!.preparedAgain(), [])
       })
     )

@@ -1,5 +1,6 @@
 import { layer } from "@effect/vitest"
 import type { DueLeases } from "@svc/domain/ports/DueLeases"
+import type { EventFeed } from "@svc/domain/ports/EventFeed"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -10,6 +11,7 @@ import { appendContract } from "./store-contract/AppendContract.ts"
 import { claimContract } from "./store-contract/ClaimContract.ts"
 import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
 import { dueContract } from "./store-contract/DueContract.ts"
+import { feedContract } from "./store-contract/FeedContract.ts"
 import { fidelityContract } from "./store-contract/FidelityContract.ts"
 import { healthContract } from "./store-contract/HealthContract.ts"
 import { journalContract } from "./store-contract/JournalContract.ts"
@@ -38,7 +40,10 @@ const START_TIMEOUT = "60 seconds"
  */
 export const storeContract = <E>(
   name: string,
-  store: () => Layer.Layer<MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth, E>,
+  store: () => Layer.Layer<
+    MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth,
+    E
+  >,
   options: { readonly clock: StoreClock }
 ): void => {
   const { clock } = options
@@ -60,6 +65,7 @@ export const storeContract = <E>(
       dueContract(it, clock)
       leaseContract(it, clock)
       journalContract(it)
+      feedContract(it)
       organizationContract(it)
       tenantContract(it)
       healthContract(it)

@@ -1,5 +1,6 @@
 import type { Vitest } from "@effect/vitest"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
+import type { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -21,7 +22,7 @@ export type StoreClock = "test" | "live"
 
 /** How the tests of the contract are registered: with the storage ports at hand. */
 export type StoreIt = Vitest.MethodsNonLive<
-  MandateStore | SubjectStore | Organizations | DueLeases | StoreHealth
+  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth
 >
 
 /** A limit that no test comes near. */
