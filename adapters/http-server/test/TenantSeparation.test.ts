@@ -169,7 +169,8 @@ describe("lists", () => {
         const page = yield* tenant.get(`${template}?limit=1`)
         assert.lengthOf(page.data, 1)
         const cursor = encodeURIComponent(page.next_cursor)
-        const answer = yield* other.send({ path: `${template}?limit=100&cursor=${cursor}` })
+        const from = template === "/v1/events" ? "after" : "cursor"
+        const answer = yield* other.send({ path: `${template}?limit=100&${from}=${cursor}` })
         if (answer.status === 200) assert.deepStrictEqual(JSON.parse(answer.body).data, [])
         else assert.strictEqual(answer.status, 400)
       }

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { AuthorizationId, EventId } from "./Identifier.ts"
+import { AuthorizationId, EventId, MandateId } from "./Identifier.ts"
 import { PositiveInteger } from "./Mandate.ts"
 
 /** Types of the events of a mandate's stream (part 7). */
@@ -51,3 +51,7 @@ export const JournalEvent = Schema.Struct({
   hash: Schema.String
 })
 export type JournalEvent = typeof JournalEvent.Type
+
+/** An event among those of all mandates (part 8): the journal's object, and the mandate that it belongs to. */
+export const FeedEvent = Schema.Struct({ mandate_id: MandateId, ...JournalEvent.fields })
+export type FeedEvent = typeof FeedEvent.Type

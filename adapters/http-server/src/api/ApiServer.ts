@@ -6,6 +6,7 @@ import { httpListener } from "../HttpListener.ts"
 import { makeRouteTable } from "../RouteTable.ts"
 import { authorizationRoutes } from "./AuthorizationRoutes.ts"
 import { documentPaths, documentRoutes } from "./DocumentRoutes.ts"
+import { eventRoutes } from "./EventRoutes.ts"
 import { evidenceRoutes } from "./EvidenceRoutes.ts"
 import { routesOf } from "./GroupRoutes.ts"
 import { keySetRoutes } from "./KeySetRoutes.ts"
@@ -26,6 +27,7 @@ export interface ApiServerOptions {
 const groupsOfRoutes = Layer.mergeAll(
   mandateRoutes,
   authorizationRoutes,
+  eventRoutes,
   evidenceRoutes,
   passkeyRoutes,
   keySetRoutes,

@@ -10,12 +10,12 @@ import {
 } from "@svc/domain/programs/Mandates"
 import { MandatesApi } from "@svc/protocol/api/MandatesApi"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
-import type { ListPage } from "@svc/protocol/ListPage"
 import { parseTimestamp, type Timestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { answer, JsonText, written } from "./Answer.ts"
+import { answer, written } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 import { pageOf } from "./PageQuery.ts"
+import { textPage } from "./TextPage.ts"
 
 /** Mandates and approval sessions (parts 4 and 6). */
 export const mandateRoutes = groupRoutes(MandatesApi, {
@@ -52,7 +52,7 @@ export const mandateRoutes = groupRoutes(MandatesApi, {
   events: ({ organization, params, query }) =>
     Effect.map(
       listEvents({ organization: organization.id, mandateId: params.mandate_id, ...pageOf(query) }),
-      (page) => ({ body: eventsText(page) })
+      (page) => ({ body: textPage(page) })
     ),
   createApprovalSession: ({ params, write }) =>
     Effect.map(createApprovalSession({ ...write, mandateId: params.mandate_id }), (created) =>
@@ -64,9 +64,3 @@ const fromOf = (from: Timestamp | undefined) => {
   const instant = from === undefined ? undefined : parseTimestamp(from)
   return instant === undefined ? {} : { from: instant }
 }
-
-/** Events are shown as the texts that were hashed, not as texts made again from them. */
-const eventsText = (page: ListPage<string>): JsonText =>
-  new JsonText(
-    `{"data":[${page.data.join(",")}],"has_more":${page.has_more},"next_cursor":${JSON.stringify(page.next_cursor)}}`
-  )

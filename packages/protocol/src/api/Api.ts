@@ -1,6 +1,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { completeDocument } from "./ApiDocument.ts"
 import { AuthorizationsApi } from "./AuthorizationsApi.ts"
+import { EventsApi } from "./EventsApi.ts"
 import { EvidenceApi } from "./EvidenceApi.ts"
 import { KeySetApi } from "./KeySetApi.ts"
 import { MandatesApi } from "./MandatesApi.ts"
@@ -12,7 +13,7 @@ import { PasskeysApi } from "./PasskeysApi.ts"
  * the OpenAPI document are made from it.
  */
 export class Api extends HttpApi.make("svc")
-  .add(MandatesApi, AuthorizationsApi, EvidenceApi, KeySetApi, PasskeysApi, OperationsApi)
+  .add(MandatesApi, AuthorizationsApi, EventsApi, EvidenceApi, KeySetApi, PasskeysApi, OperationsApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Mandate-bound authorization service",
