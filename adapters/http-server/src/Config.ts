@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
@@ -32,7 +33,7 @@ const parsePort = (text: string): number | undefined => {
 }
 
 /** An `http` or `https` origin, as WHATWG URL serializes it: no path, query, fragment or user info. */
-const parseOrigin = (text: string): string | undefined => {
+export const parseOrigin = (text: string): string | undefined => {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined
   return url.href === `${url.origin}/` ? url.origin : undefined
@@ -41,6 +42,13 @@ const parseOrigin = (text: string): string | undefined => {
 const parseMasterKey = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
   const bytes = decodeBase64Url(text)
   return bytes?.length === MASTER_KEY_BYTES ? Redacted.make(bytes, { label: "master key" }) : undefined
+}
+
+/** A webhook secret (part 6 of the interface), if it is one. */
+export const parseWebhookSecret = (text: string): Redacted.Redacted | undefined => {
+  if (!text.startsWith(WEBHOOK_SECRET_PREFIX)) return undefined
+  const bytes = decodeBase64Url(text.slice(WEBHOOK_SECRET_PREFIX.length))
+  return bytes?.length === WEBHOOK_SECRET_BYTES ? Redacted.make(text, { label: "webhook secret" }) : undefined
 }
 
 const MAX_RATE = 1_000_000
@@ -157,6 +165,27 @@ const DATA_DIR = {
   parse: (text: string) => text
 } as const satisfies Setting<unknown>
 
+const API_KEY = {
+  name: "SVC_API_KEY",
+  meaning: "The API key that the server is asked with. By default that of dev.json, for its own server.",
+  form: "an API key, svc_test_... or svc_live_...",
+  parse: (text: string) =>
+    /^svc_(?:test|live)_[\w-]{43}$/u.test(text) ? Redacted.make(text, { label: "api_key" }) : undefined
+} as const satisfies Setting<unknown>
+
+const SERVER_URL = {
+  ...BASE_URL,
+  meaning: "Where the server is. By default that of dev.json.",
+  form: "an origin such as http://localhost:8080"
+} as const satisfies Setting<unknown>
+
+const WEBHOOK_SECRET = {
+  name: "SVC_WEBHOOK_SECRET",
+  meaning: "Signing secret of the webhooks.",
+  form: "svc_wh_ and 32 bytes as unpadded base64url",
+  parse: parseWebhookSecret
+} as const satisfies Setting<unknown>
+
 const SERVER_STORE = { ...STORE, form: "a postgres:// URL" } as const satisfies Setting<unknown>
 
 const LASTING_STORE = {
@@ -263,6 +292,22 @@ export const masterKeyConfig = Effect.gen(function* () {
   return { current: yield* required(MASTER_KEY), previous: yield* optional(MASTER_KEY_PREVIOUS) }
 })
 
+/** Settings of `svc listen`, all of which have something in their place. */
+export const listenConfig = Effect.gen(function* () {
+  return {
+    apiKey: yield* optional(API_KEY),
+    baseUrl: yield* optional(SERVER_URL),
+    secret: yield* optional(WEBHOOK_SECRET),
+    dataDir: yield* required(DATA_DIR)
+  }
+})
+
+/** Setting of `svc webhook verify`, unless its options name another place. */
+export const webhookSecretConfig = required(WEBHOOK_SECRET)
+
+/** The variable of that name as a webhook secret. */
+export const webhookSecretIn = (name: string) => required({ ...WEBHOOK_SECRET, name })
+
 /** A Postgres server, which several processes may have open. */
 export const serverStoreConfig = Effect.gen(function* () {
   const store = yield* required(STORE)
@@ -315,17 +360,20 @@ export const SETTINGS_OF = {
   serve: SERVER_SETTINGS,
   worker: [SERVER_STORE, LOG_LEVEL],
   migrate: [SERVER_STORE],
+  listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],
+  webhookSecret: [WEBHOOK_SECRET],
   store: [LASTING_STORE],
   storeAndEnvironment: [LASTING_STORE, ENVIRONMENT],
   storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
 } as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
 
-const OPTIONAL = new Set<string>([MASTER_KEY_PREVIOUS.name, RP_ID.name])
+const OPTIONAL = new Set<Setting<unknown>>([MASTER_KEY_PREVIOUS, RP_ID, API_KEY, SERVER_URL, WEBHOOK_SECRET])
 
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
-  const entries = settings.map(({ byDefault, form, meaning, name }) => {
-    const otherwise = OPTIONAL.has(name) ? "Optional." : "Required."
+  const entries = settings.map((setting) => {
+    const { byDefault, form, meaning, name } = setting
+    const otherwise = OPTIONAL.has(setting) ? "Optional." : "Required."
     return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? otherwise : `Default ${byDefault}.`}`
   })
   return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 the command or an option is not known or bad; 75 a port or the store is in use or out of reach; 78 a setting is missing or bad.\n`

@@ -79,6 +79,10 @@ const readExisting = (path: string): Effect.Effect<DevFile | undefined, StartFau
     )
   })
 
+/** The file in the folder, if a development server was ever started there. */
+export const findDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
+  readExisting(join(folder, DEV_FILE_NAME))
+
 const ifMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== "ENOENT") throw error
 }

@@ -19,6 +19,9 @@ export class StartFault extends Data.TaggedError("StartFault")<{
 /** A setting is missing or bad (part 9). */
 export const badSetting = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_CONFIGURATION })
 
+/** A command that checks something came to the answer no, and has told so itself: exit code 1. */
+export class CheckFailed extends Data.TaggedError("CheckFailed")<Record<never, never>> {}
+
 /** The command line asks for what there is not. */
 export const badUsage = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_USAGE })
 
@@ -70,6 +73,9 @@ const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
   return failure instanceof HttpServerError.ServeError ? listenFault(failure.cause as ListenError) : undefined
 }
 
+const isTold = (cause: Cause.Cause<unknown>): boolean =>
+  Option.getOrUndefined(Cause.findErrorOption(cause)) instanceof CheckFailed
+
 /**
  * Runs a command to its end, or until SIGTERM or SIGINT, then lets what is in flight finish and exits 0 (part 9). One
  * that cannot start says why in one line and exits 64, 75 or 78.
@@ -78,7 +84,9 @@ export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>):
   const reported = Effect.tapCause(stoppable(command), (cause) => {
     const fault = startFaultOf(cause)
     if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))
-    return Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal("the command failed", cause)
+    return Cause.hasInterruptsOnly(cause) || isTold(cause)
+      ? Effect.void
+      : Effect.logFatal("the command failed", cause)
   })
   NodeRuntime.runMain(reported, {
     disableErrorReporting: true,

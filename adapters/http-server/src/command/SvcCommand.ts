@@ -2,11 +2,13 @@ import { Console, Effect } from "effect"
 import { badUsage } from "../StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import type { Command } from "./Command.ts"
+import { listenCommand } from "./ListenCommand.ts"
 import { migrateCommand } from "./MigrateCommand.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { serveCommand } from "./ServeCommand.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { onStore } from "./StoreCommand.ts"
+import { webhookCommands } from "./WebhookCommands.ts"
 import { workerCommand } from "./WorkerCommand.ts"
 
 /** Every command of `svc`, in the order in which they are listed. */
@@ -14,7 +16,9 @@ export const COMMANDS: ReadonlyArray<Command> = [
   serveCommand,
   workerCommand,
   migrateCommand,
-  ...[...organizationCommands, ...apiKeyCommands, ...signingKeyCommands].map(onStore)
+  ...[...organizationCommands, ...apiKeyCommands, ...signingKeyCommands].map(onStore),
+  listenCommand,
+  ...webhookCommands
 ]
 
 const HELP = ["--help", "-h"]

@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises"
+import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import {
+  verifyWebhookSignature,
+  WEBHOOK_TOLERANCE_SECONDS,
+  type WebhookSignatureFault
+} from "@svc/protocol/WebhookSignature"
+import { Clock, Console, Effect, Redacted, Result } from "effect"
+import { helpOf, parseWebhookSecret, SETTINGS_OF, webhookSecretConfig, webhookSecretIn } from "../Config.ts"
+import { badSetting, badUsage, CheckFailed, type StartFault } from "../StartFault.ts"
+import type { Command } from "./Command.ts"
+import { needed, readOptions, refuseUnless } from "./CommandOptions.ts"
+
+const MILLISECONDS_PER_SECOND = 1000
+
+/** No webhook comes near it, in bytes. */
+const MAX_BODY_BYTES = 1_048_576
+
+const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
+  secret_malformed: "the secret is not svc_wh_ and 32 bytes as base64url",
+  header_malformed: "the signature is not t=<unix seconds>,v1=<64 lower-case hex characters>",
+  timestamp_out_of_tolerance: "t is too far from the clock",
+  signature_mismatch: "another secret, or the body is not the bytes that were sent"
+}
+
+const readInput: Effect.Effect<Uint8Array, StartFault> = Effect.tryPromise({
+  try: async () => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_BODY_BYTES) throw new RangeError("too long")
+      chunks.push(chunk)
+    }
+    return new Uint8Array(Buffer.concat(chunks))
+  },
+  catch: () => badUsage("the standard input is not the body of a webhook")
+})
+
+const secretOf = (
+  file: string | undefined,
+  variable: string | undefined
+): Effect.Effect<Redacted.Redacted, StartFault> => {
+  if (file === undefined) return variable === undefined ? webhookSecretConfig : webhookSecretIn(variable)
+  return Effect.tryPromise({
+    try: () => readFile(file, "utf8"),
+    catch: () => badSetting("the file of the secret cannot be read")
+  }).pipe(
+    Effect.flatMap((text) => {
+      const secret = parseWebhookSecret(text.trimEnd())
+      return secret === undefined
+        ? Effect.fail(badSetting("the file does not hold svc_wh_ and 32 bytes as base64url"))
+        : Effect.succeed(secret)
+    })
+  )
+}
+
+const toleranceOf = Effect.fnUntraced(function* (text: string | undefined) {
+  if (text === undefined) return WEBHOOK_TOLERANCE_SECONDS
+  yield* refuseUnless(/^\d{1,12}$/u.test(text), "--tolerance must be a whole number of seconds")
+  return Number(text)
+})
+
+const verify: Command = {
+  name: "webhook verify",
+  summary: "checks the signature of a webhook whose raw body comes on the standard input",
+  help: helpOf(
+    `svc webhook verify --signature <Svc-Signature>: checks a webhook. Its raw body, byte for byte, is read from the standard
+input; a body that was parsed and written again does not verify.
+
+  --signature <value>       the header Svc-Signature as it was received
+  --secret-file <file>      file that holds the secret
+  --secret-env <variable>   variable that holds the secret; default SVC_WEBHOOK_SECRET
+  --tolerance <seconds>     how far t may be from this machine's clock; default ${WEBHOOK_TOLERANCE_SECONDS}
+  --json                    prints JSON
+
+One line tells the result. Exits 0 when the signature is valid, 1 when it is not.`,
+    SETTINGS_OF.webhookSecret
+  ),
+  run: Effect.fnUntraced(function* (words) {
+    const given = yield* readOptions(
+      { signature: "one", "secret-file": "one", "secret-env": "one", tolerance: "one", json: "flag" },
+      words
+    )
+    const header = yield* needed(given.signature, "signature")
+    yield* refuseUnless(
+      given["secret-file"] === undefined || given["secret-env"] === undefined,
+      "--secret-file and --secret-env exclude each other"
+    )
+    const toleranceSeconds = yield* toleranceOf(given.tolerance)
+    const secret = Redacted.value(yield* secretOf(given["secret-file"], given["secret-env"]))
+    const body = yield* readInput
+    const now = Math.floor((yield* Clock.currentTimeMillis) / MILLISECONDS_PER_SECOND)
+    const verified = verifyWebhookSignature({ secret, header, body, now, toleranceSeconds })
+    if (Result.isFailure(verified)) {
+      const { reason } = verified.failure
+      yield* Console.log(
+        given.json
+          ? JSON.stringify({ valid: false, reason, detail: WORDS[reason] })
+          : `invalid: ${WORDS[reason]}`
+      )
+      return yield* new CheckFailed()
+    }
+    const signedAt = formatInstant(BigInt(verified.success.timestamp) * NANOS_PER_SECOND)
+    yield* Console.log(
+      given.json ? JSON.stringify({ valid: true, signed_at: signedAt }) : `valid: signed at ${signedAt}`
+    )
+  })
+}
+
+/** Commands about webhooks that need no store (part 9). */
+export const webhookCommands: ReadonlyArray<Command> = [verify]

@@ -1,0 +1,50 @@
+import type { FeedEvent } from "./Journal.ts"
+import { isJsonObject, type JsonValue } from "./Json.ts"
+import type { MandateStateName } from "./Mandate.ts"
+import { parseTimestamp } from "./Timestamp.ts"
+import { webhookBody } from "./WebhookBody.ts"
+
+type MandateEventType = Extract<FeedEvent["type"], `mandate.${string}`>
+
+/** The state that each event of a mandate's own life leads to; an approval waits for the start of the window. */
+const STATES: Readonly<Record<Exclude<MandateEventType, "mandate.approved">, MandateStateName>> = {
+  "mandate.created": "PENDING_APPROVAL",
+  "mandate.rejected": "REJECTED",
+  "mandate.activated": "ACTIVE",
+  "mandate.consumed": "CONSUMED",
+  "mandate.revoked": "REVOKED",
+  "mandate.expired": "EXPIRED"
+}
+
+const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  value !== undefined && isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+
+/** The approval carries the statement that was signed, and that the window. */
+const approvedState = ({ data, occurred_at }: FeedEvent): MandateStateName => {
+  const path = ["approval", "statement", "window", "starts_at"]
+  const startsAt = path.reduce<JsonValue | undefined>(memberOf, data as JsonValue)
+  const start = typeof startsAt === "string" ? parseTimestamp(startsAt) : undefined
+  const approvedAt = parseTimestamp(occurred_at)
+  return start !== undefined && approvedAt !== undefined && approvedAt < start ? "SCHEDULED" : "ACTIVE"
+}
+
+const stateAfter = (event: FeedEvent): MandateStateName => {
+  if (event.type === "mandate.approved") return approvedState(event)
+  // An event of an authorization says no state of the mandate.
+  return Object.hasOwn(STATES, event.type) ? STATES[event.type as keyof typeof STATES] : "ACTIVE"
+}
+
+/**
+ * The body that webhooks of an event have (part 8), from the event as GET /v1/events shows it: the same bytes as those of
+ * its deliveries.
+ */
+export const notificationOf = (event: FeedEvent): string =>
+  webhookBody({
+    id: event.id,
+    type: event.type,
+    occurredAt: event.occurred_at,
+    mandateId: event.mandate_id,
+    ...(event.authorization_id === undefined ? {} : { authorizationId: event.authorization_id }),
+    state: stateAfter(event),
+    version: event.mandate_version
+  })
