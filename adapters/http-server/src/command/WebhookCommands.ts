@@ -5,7 +5,7 @@ import {
   WEBHOOK_TOLERANCE_SECONDS,
   type WebhookSignatureFault
 } from "@svc/protocol/WebhookSignature"
-import { Clock, Console, Effect, Redacted, Result } from "effect"
+import { Clock, Console, Context, Effect, Redacted, Result } from "effect"
 import { helpOf, parseWebhookSecret, SETTINGS_OF, webhookSecretConfig, webhookSecretIn } from "../Config.ts"
 import { badSetting, badUsage, CheckFailed, type StartFault } from "../StartFault.ts"
 import type { Command } from "./Command.ts"
@@ -23,19 +23,27 @@ const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
   signature_mismatch: "another secret, or the body is not the bytes that were sent"
 }
 
-const readInput: Effect.Effect<Uint8Array, StartFault> = Effect.tryPromise({
-  try: async () => {
-    const chunks: Array<Buffer> = []
-    let size = 0
-    for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > MAX_BODY_BYTES) throw new RangeError("too long")
-      chunks.push(chunk)
-    }
-    return new Uint8Array(Buffer.concat(chunks))
-  },
-  catch: () => badUsage("the standard input is not the body of a webhook")
-})
+/** Where a body is read from. */
+export class StandardInput extends Context.Reference<AsyncIterable<Uint8Array>>(
+  "@svc/http-server/command/StandardInput",
+  { defaultValue: () => process.stdin as AsyncIterable<Uint8Array> }
+) {}
+
+const readInput = StandardInput.use((input) =>
+  Effect.tryPromise({
+    try: async () => {
+      const chunks: Array<Uint8Array> = []
+      let size = 0
+      for await (const chunk of input) {
+        size += chunk.length
+        if (size > MAX_BODY_BYTES) throw new RangeError("too long")
+        chunks.push(chunk)
+      }
+      return new Uint8Array(Buffer.concat(chunks))
+    },
+    catch: () => badUsage("the standard input is not the body of a webhook")
+  })
+)
 
 const secretOf = (
   file: string | undefined,

@@ -1,0 +1,208 @@
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtemp, readFile, rm } from "node:fs/promises"
+import { createServer, type RequestListener, type Server } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { afterEach, assert, describe, it } from "vitest"
+import { type CurrentState, makeReceiver, type WebhookEvent } from "./Receiver.ts"
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+const HTTP_SERVER = join(ROOT, "adapters", "http-server", "src", "bin")
+const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
+
+const SECRET = `svc_wh_${Buffer.alloc(32, 7).toString("base64url")}`
+const POLL_MS = 50
+const POLLS = 1000
+
+const ends: Array<() => unknown> = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const listening = (server: Server): Promise<string> =>
+  new Promise((resolve) => {
+    ends.push(() => {
+      server.closeAllConnections()
+      return new Promise((closed) => server.close(closed))
+    })
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resolve(`http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`)
+    })
+  })
+
+const until = async <A>(what: string, probe: () => A | undefined | Promise<A | undefined>): Promise<A> => {
+  for (let poll = 0; poll < POLLS; poll++) {
+    const found = await probe()
+    if (found !== undefined) return found
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+  throw new Error(`in vain: ${what}`)
+}
+
+/** A receiver, and what it did. */
+const startReceiver = async (api: { baseUrl: string; apiKey: string }, secret = () => SECRET) => {
+  const acts: Array<{ readonly event: WebhookEvent; readonly current: CurrentState }> = []
+  const failures: Array<string> = []
+  const origin = await listening(
+    makeReceiver({
+      secret,
+      api,
+      onState: (event, current) => void acts.push({ event, current }),
+      onFailure: ({ id }) => void failures.push(id)
+    })
+  )
+  return { acts, failures, url: `${origin}/webhooks` }
+}
+
+const bodyOf = (id: string) =>
+  JSON.stringify({
+    id,
+    type: "mandate.approved",
+    occurred_at: "2026-12-01T00:00:00.000000000Z",
+    data: { mandate_id: "mnd_1", state: "ACTIVE", version: 2 }
+  })
+
+const deliver = async (url: string, text: string, sent = text): Promise<number> => {
+  const timestamp = Math.floor(Date.now() / 1000)
+  const headers = webhookHeaders({ secret: SECRET, timestamp, body: Buffer.from(text) })
+  return (await fetch(url, { method: "POST", headers: { ...headers }, body: sent })).status
+}
+
+/** An API whose mandates are all ACTIVE, once it is let go on. */
+const startApi = async (answers: RequestListener) => ({
+  baseUrl: await listening(createServer(answers)),
+  apiKey: "svc_test_key"
+})
+
+describe("the receiver", () => {
+  it("answers before it reads the current state, and acts once for an event however often it comes", async () => {
+    const asked: Array<string> = []
+    const held: Array<() => void> = []
+    const api = await startApi((request, response) => {
+      asked.push(`${request.url} ${request.headers.authorization}`)
+      held.push(() => void response.end('{"id":"mnd_1","state":"REVOKED","version":3}'))
+    })
+    const { acts, url } = await startReceiver(api)
+    for (let time = 0; time < 3; time++) assert.strictEqual(await deliver(url, bodyOf("evt_1")), 204)
+    assert.strictEqual(await deliver(url, bodyOf("evt_2")), 204)
+    await until("both reads", () => (held.length === 2 ? true : undefined))
+    assert.deepStrictEqual(acts, [])
+    for (const go of held) go()
+    await until("both acts", () => (acts.length === 2 ? true : undefined))
+    assert.deepStrictEqual(acts.map(({ current, event }) => `${event.id} ${current.state}`).sort(), [
+      "evt_1 REVOKED",
+      "evt_2 REVOKED"
+    ])
+    assert.deepStrictEqual(new Set(asked), new Set(["/v1/mandates/mnd_1 Bearer svc_test_key"]))
+  })
+
+  it("refuses what is not signed, changed on the way, too long, or not a POST", async () => {
+    const { acts, failures, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
+    assert.strictEqual((await fetch(url, { method: "POST", body: bodyOf("evt_1") })).status, 401)
+    assert.strictEqual(await deliver(url, bodyOf("evt_1"), bodyOf("evt_2")), 401)
+    assert.strictEqual((await fetch(url)).status, 405)
+    const long = await fetch(url, { method: "POST", body: "x".repeat(70_000) }).then(
+      ({ status }) => status,
+      () => 413
+    )
+    assert.strictEqual(long, 413)
+    assert.deepStrictEqual([acts, failures], [[], []])
+  })
+
+  it("tells of a state that it could not read, and goes on", async () => {
+    const { failures, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
+    for (const id of ["evt_1", "evt_2"]) assert.strictEqual(await deliver(url, bodyOf(id)), 204)
+    await until("both failures", () => (failures.length === 2 ? true : undefined))
+    assert.deepStrictEqual(failures, ["evt_1", "evt_2"])
+  })
+})
+
+const freePort = async (): Promise<number> => {
+  const server = createServer()
+  const origin = await new Promise<number>((resolve) =>
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      resolve(typeof address === "object" && address !== null ? address.port : 0)
+    })
+  )
+  await new Promise((resolve) => server.close(resolve))
+  return origin
+}
+
+const start = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) => {
+  const child: ChildProcess = spawn(process.execPath, words, {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  let output = ""
+  child.stdout?.on("data", (chunk) => {
+    output += chunk
+  })
+  child.stderr?.on("data", (chunk) => {
+    output += chunk
+  })
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve))
+  ends.push(() => {
+    child.kill("SIGKILL")
+    return ended
+  })
+  const says = (text: string) =>
+    until(`${text} in: ${output}`, () => (output.includes(text) ? true : undefined))
+  return { child, ended, output: () => output, says }
+}
+
+describe.skipIf(!RUNS_TYPESCRIPT)("the receiver with svc listen", () => {
+  it("is told of everything that happens on the development server", { timeout: 120_000 }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-receiver-"))
+    ends.push(() => rm(folder, { recursive: true, force: true }))
+    const env = {
+      SVC_DATA_DIR: folder,
+      SVC_STORE: "memory",
+      SVC_PORT: String(await freePort()),
+      SVC_APPROVAL_PORT: String(await freePort())
+    }
+    const server = start(env, join(HTTP_SERVER, "dev.ts"))
+    await server.says("Not for production")
+    const dev = JSON.parse(await readFile(join(folder, "dev.json"), "utf8"))
+    const api = { baseUrl: dev.base_url, apiKey: dev.api_key }
+    let secret = ""
+    const { acts, url } = await startReceiver(api, () => secret)
+    const listener = start(
+      { SVC_DATA_DIR: folder },
+      join(HTTP_SERVER, "svc.ts"),
+      "listen",
+      "--forward-to",
+      url
+    )
+    await listener.says("waiting for events")
+    secret = (await readFile(join(folder, "listen.secret"), "utf8")).trimEnd()
+    const answer = await fetch(`${api.baseUrl}/v1/mandates`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${api.apiKey}`,
+        "content-type": "application/json",
+        "idempotency-key": "one"
+      },
+      body: JSON.stringify({
+        kind: "SINGLE",
+        subject_reference: "user_1",
+        policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+        window: { ends_at: "2030-01-01T00:00:00Z" }
+      })
+    })
+    const { id } = (await answer.json()) as { id: string }
+    const { current, event } = await until("the act", () => acts[0])
+    assert.deepStrictEqual(
+      [event.type, event.data.mandate_id, current.id, current.state],
+      ["mandate.created", id, id, "PENDING_APPROVAL"]
+    )
+    await listener.says(`${id}  204`)
+    assert.notInclude(listener.output(), api.apiKey)
+    listener.child.kill("SIGINT")
+    assert.strictEqual(await listener.ended, 0)
+  })
+})
