@@ -84,6 +84,8 @@ export interface ApiKeyPlace {
 /** Everything that one store keeps. Touched in synchronous steps only, so each of them is atomic. */
 export class MemoryState {
   readonly tenants = new Map<string, Tenant>()
+  /** What positions of the feed bear: those of a store that ended with its process are not taken for this one's. */
+  readonly feedMark = crypto.randomUUID()
   /** By hash. With `apiKeys` the only look-up that does not name an organization. */
   readonly tokens = new Map<string, SessionPlace>()
   /** By hash. */
