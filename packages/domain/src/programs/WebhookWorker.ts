@@ -1,6 +1,6 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { webhookSignature } from "@svc/protocol/WebhookSignature"
+import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
 import { Clock, Context, Effect, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
@@ -68,12 +68,6 @@ export class WebhookWakeUp extends Context.Reference<{
 
 type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
 
-const HEADERS = {
-  "content-type": "application/json",
-  "svc-webhook-version": "1",
-  "user-agent": "svc-webhooks/1"
-}
-
 /** One attempt, signed afresh with the secret that the endpoint had when it was claimed (part 8). */
 const attempt = Effect.fnUntraced(function* (
   claimed: ClaimedDelivery
@@ -87,14 +81,13 @@ const attempt = Effect.fnUntraced(function* (
   )
   const body = new TextEncoder().encode(claimed.body)
   const at: Instant = claimed.delivery.open?.at ?? 0n
-  const signature = webhookSignature({
-    secret: Redacted.value(secret),
-    timestamp: Number(at / NANOS_PER_SECOND),
-    body
-  })
   return yield* transport.deliver({
     url: endpoint.url,
-    headers: { ...HEADERS, "svc-signature": signature },
+    headers: webhookHeaders({
+      secret: Redacted.value(secret),
+      timestamp: Number(at / NANOS_PER_SECOND),
+      body
+    }),
     body
   })
 })
