@@ -7,6 +7,7 @@ const MEANING = {
   otherBrowser: /another browser|other browser|different browser/iu,
   tryAgain: /again/iu,
   nothingApproved: /nothing (?:has been|was|is) approved/iu,
+  outOfReach: /out of reach/iu,
   noPasskeys: /passkey/iu,
   noScript: /javascript/iu
 }

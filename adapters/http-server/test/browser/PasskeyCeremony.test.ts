@@ -249,7 +249,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     suite.site.setStoreOut(true)
     const response = await page.goto(link.url)
     assert.strictEqual(response?.status(), 503)
-    assertSays(await mainText(page), "nothingApproved")
+    assertSays(await mainText(page), "outOfReach")
   })
 
   it("sends one approval for two presses, and for two clicks", async () => {
