@@ -58,6 +58,8 @@ interface Cost {
 const rowsOf = ({ plan, text }: ExecutedPlan): string => {
   const steps = planNodes(plan).map((node) => {
     const loops = node["Actual Loops"] ?? 1
+    // A bitmap names entries of rows that are gone, too, until somebody cleans up; how many pages that takes is counted.
+    if (node["Node Type"] === "Bitmap Index Scan") return `Bitmap Index Scan ${node["Index Name"] ?? ""}`
     const met = ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) * loops
     return `${node["Node Type"]} ${node["Index Name"] ?? ""} ${Math.round(met)}`
   })
@@ -130,8 +132,9 @@ describe.skipIf(!notesPlans)("costs", () => {
         }).pipe(Effect.provide(filler))
         const few = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
         const many = yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        for (const [name, cost] of many[0]!) {
-          const reference = few[0]!.get(name)!
+        // The last ones: a statement that was sent while it was being prepared has a plan of its own.
+        for (const [name, cost] of many.at(-1)!) {
+          const reference = few.at(-1)!.get(name)!
           assert.isAbove(cost.rows.length, 0, name)
           assert.deepStrictEqual(cost.sent, reference.sent, name)
           assert.deepStrictEqual(cost.rows, reference.rows, name)
