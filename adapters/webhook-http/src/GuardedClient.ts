@@ -1,0 +1,146 @@
+import type { Socket } from "node:net"
+import type { TargetRefused } from "@svc/domain/ports/WebhookTransport"
+import { Effect, type Scope } from "effect"
+import { Client, type Dispatcher, errors } from "undici"
+import { connectTo, ExchangeFailed } from "./GuardedConnection.ts"
+import type { ResolutionFailed } from "./NameResolver.ts"
+import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
+
+/** How long the name's look-up, the connection and the TLS handshake may take together: 5 s (part 8). */
+export const CONNECT_LIMIT_MS = 5000
+/** How long it may take until the answer's headers are there: 15 s (part 8). */
+export const WHOLE_LIMIT_MS = 15_000
+/** Most bytes of an answer's headers: 16 KiB. */
+export const MAX_HEADER_BYTES = 16_384
+/**
+ * Most bytes on the wire before the headers that count have ended, in bytes: the handshake, interim answers (1xx) and
+ * the reason phrase are bounded by nothing else.
+ */
+export const MAX_PREAMBLE_BYTES = 131_072
+
+/** A client that connects to nothing its guard does not permit. */
+export interface GuardedClientOptions {
+  readonly guard: TargetGuard
+  readonly connectLimitMs?: number
+  /** Certificates to trust in place of the well-known authorities', as PEM. */
+  readonly ca?: string
+}
+
+export interface GuardedRequest {
+  readonly method: "GET" | "POST"
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+}
+
+/** An answer whose headers are there; its body ends with the scope. Nothing is decompressed. */
+export type GuardedAnswer = Pick<Dispatcher.ResponseData, "statusCode" | "headers" | "body">
+
+const CONNECTION_ERRORS = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
+
+const errorOf = (cause: unknown): ExchangeFailed["error"] =>
+  cause instanceof Error && "code" in cause && CONNECTION_ERRORS.includes(String(cause.code))
+    ? "connection_failed"
+    : "response_invalid"
+
+interface Connected {
+  readonly url: URL
+  readonly socket: Socket
+}
+
+/** HTTP/1.1 over this connection, for one request. */
+const clientOver = ({ socket, url }: Connected) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      let unused: Socket | undefined = socket
+      return new Client(url.origin, {
+        // Never within the call itself, in which the client does not yet wait for a connection.
+        connect: (_options, callback) => {
+          const given = unused
+          unused = undefined
+          queueMicrotask(() =>
+            given === undefined
+              ? callback(new Error("one connection, one request"), null)
+              : callback(null, given)
+          )
+        },
+        pipelining: 0,
+        allowH2: false,
+        maxHeaderSize: MAX_HEADER_BYTES,
+        // The whole is timed by whoever asks.
+        headersTimeout: 0,
+        bodyTimeout: 0
+      })
+    }),
+    (client) => Effect.promise(() => client.destroy())
+  )
+
+/** Ends the connection when too much has come and the answer is still not there. */
+const boundPreamble = (socket: Socket, answer: Promise<GuardedAnswer>): void => {
+  let isWaiting = true
+  const stop = () => {
+    isWaiting = false
+  }
+  answer.then(stop, stop)
+  const end = () => {
+    if (isWaiting) socket.destroy(new Error("no headers within the bytes allowed"))
+  }
+  socket.on("readable", () => {
+    // What was read may hold the headers, and its parser has its turn first.
+    if (isWaiting && socket.bytesRead > MAX_PREAMBLE_BYTES) setImmediate(end)
+  })
+}
+
+const send = (client: Client, { url, socket }: Connected, request: GuardedRequest) =>
+  Effect.tryPromise({
+    try: (signal): Promise<GuardedAnswer> => {
+      const answer = client.request({
+        method: request.method,
+        path: `${url.pathname}${url.search}`,
+        headers: { ...request.headers },
+        body: request.body ?? null,
+        signal
+      })
+      boundPreamble(socket, answer)
+      return answer
+    },
+    catch: (cause) => cause
+  }).pipe(
+    Effect.catch((cause) =>
+      cause instanceof errors.InvalidArgumentError
+        ? Effect.die(cause)
+        : Effect.fail(new ExchangeFailed({ error: errorOf(cause), cause }))
+    )
+  )
+
+const checkAndConnect = Effect.fnUntraced(function* (
+  options: GuardedClientOptions,
+  target: string
+): Effect.fn.Return<Connected, TargetRefused | ExchangeFailed | ResolutionFailed, Scope.Scope> {
+  const checked = yield* checkTarget(options.guard, target)
+  return { url: checked.url, socket: yield* connectTo(checked, options.ca) }
+})
+
+/**
+ * Sends one request over a connection of its own and answers when the headers of the answer are there (part 8,
+ * Attempt and Target guard). The target is checked, its name looked up and its address checked again for every
+ * request; redirects are not followed; proxies of the environment are not asked. The connection ends with the scope.
+ *
+ * Errors: `TargetRefused`; `ExchangeFailed` with `timeout` when connecting takes too long. The time until the answer is
+ * for the caller to limit, by `WHOLE_LIMIT_MS` where nothing else is said.
+ */
+export const exchange = Effect.fnUntraced(function* (
+  options: GuardedClientOptions,
+  request: GuardedRequest
+): Effect.fn.Return<GuardedAnswer, TargetRefused | ExchangeFailed, Scope.Scope> {
+  const connected = yield* checkAndConnect(options, request.url).pipe(
+    Effect.catchTag("ResolutionFailed", ({ cause }) =>
+      Effect.fail(new ExchangeFailed({ error: "connection_failed", cause }))
+    ),
+    Effect.timeoutOrElse({
+      duration: options.connectLimitMs ?? CONNECT_LIMIT_MS,
+      orElse: () => Effect.fail(new ExchangeFailed({ error: "timeout" }))
+    })
+  )
+  return yield* send(yield* clientOver(connected), connected, request)
+})
