@@ -110,7 +110,7 @@ export const authorizationColumns = (
 }
 
 /** Claims in the order that everybody takes them in: by kind and name, as bytes. */
-const inLockOrder = (claims: StreamChange["claims"]): StreamChange["claims"] =>
+export const inLockOrder = (claims: StreamChange["claims"]): StreamChange["claims"] =>
   claims.toSorted((left, right) => byBytes(left.kind, right.kind) || byBytes(left.name, right.name))
 
 const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {

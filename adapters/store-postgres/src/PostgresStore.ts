@@ -5,6 +5,7 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
@@ -20,6 +21,7 @@ import { makeDueLeases } from "./PostgresLeases.ts"
 import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
+import { makeWebhooks } from "./PostgresWebhooks.ts"
 import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
 
 /** The schema that everything is kept in, unless another is named. */
@@ -106,6 +108,7 @@ export type StoragePorts =
   | SubjectStore
   | Organizations
   | DueLeases
+  | WebhookStore
   | StoreHealth
   | SigningKeyRecords
   | OperatorLog
@@ -140,6 +143,7 @@ export const portsWith = (
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),
+    Context.add(WebhookStore, makeWebhooks(clients)),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients))

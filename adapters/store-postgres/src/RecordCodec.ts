@@ -6,6 +6,8 @@ import type {
   OpenReservation,
   PinnedPeriod
 } from "@svc/domain/MandateState"
+import type { DeliveryAttempt } from "@svc/domain/webhook/WebhookDelivery"
+import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Data } from "effect"
 
@@ -148,6 +150,36 @@ export const readSubject = (text: string, revision: number): SubjectCredentials 
   ...(read(text) as Omit<SubjectCredentials, "revision">),
   revision
 })
+
+type WrittenEndpoint = Written<Omit<WebhookEndpointState, "disabledAt">, "createdAt" | "updatedAt"> & {
+  readonly disabledAt?: string
+}
+
+export const writeEndpoint = ({ disabledAt, ...endpoint }: WebhookEndpointState): string =>
+  write({
+    ...endpoint,
+    ...(disabledAt === undefined ? {} : { disabledAt: String(disabledAt) }),
+    createdAt: String(endpoint.createdAt),
+    updatedAt: String(endpoint.updatedAt)
+  } satisfies WrittenEndpoint)
+
+export const readEndpoint = (text: string): WebhookEndpointState => {
+  const { disabledAt, ...endpoint } = read(text) as WrittenEndpoint
+  return {
+    ...endpoint,
+    ...(disabledAt === undefined ? {} : { disabledAt: BigInt(disabledAt) }),
+    createdAt: BigInt(endpoint.createdAt),
+    updatedAt: BigInt(endpoint.updatedAt)
+  }
+}
+
+type WrittenAttempt = Written<DeliveryAttempt, "at">
+
+export const writeAttempts = (attempts: ReadonlyArray<DeliveryAttempt>): string =>
+  write(attempts.map((attempt): WrittenAttempt => ({ ...attempt, at: String(attempt.at) })))
+
+export const readAttempts = (text: string): ReadonlyArray<DeliveryAttempt> =>
+  (read(text) as ReadonlyArray<WrittenAttempt>).map((attempt) => ({ ...attempt, at: BigInt(attempt.at) }))
 
 /** For records that are JSON already. */
 export const writePlain: (record: object) => string = write

@@ -5,6 +5,7 @@ import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { appendContract } from "./store-contract/AppendContract.ts"
@@ -23,6 +24,8 @@ import { sessionContract } from "./store-contract/SessionContract.ts"
 import type { StoreClock } from "./store-contract/StoreUnderTest.ts"
 import { subjectContract } from "./store-contract/SubjectContract.ts"
 import { tenantContract } from "./store-contract/TenantContract.ts"
+import { webhookContract } from "./store-contract/WebhookContract.ts"
+import { webhookDeliveryContract } from "./store-contract/WebhookDeliveryContract.ts"
 
 /** 2026-01-01T00:00:00Z, where a test clock starts: timestamps before the year 2000 are not readable. */
 const START_MILLISECONDS = 1_767_225_600_000
@@ -41,7 +44,7 @@ const START_TIMEOUT = "60 seconds"
 export const storeContract = <E>(
   name: string,
   store: () => Layer.Layer<
-    MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth,
+    MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth,
     E
   >,
   options: { readonly clock: StoreClock }
@@ -66,6 +69,8 @@ export const storeContract = <E>(
       leaseContract(it, clock)
       journalContract(it)
       feedContract(it)
+      webhookContract(it, clock)
+      webhookDeliveryContract(it)
       organizationContract(it)
       tenantContract(it)
       healthContract(it)

@@ -3,6 +3,7 @@ import type {
   PasskeyRecord,
   SubjectCredentials
 } from "@svc/domain/ApprovalSessionState"
+import { evolve } from "@svc/domain/Evolve"
 import {
   type DecisionData,
   type JournalFact,
@@ -116,7 +117,7 @@ export const createdChange = (
   const { occurredAt = now, ...rest } = parts
   const terms = termsOf(place, now)
   const at = formatNanos(occurredAt)
-  const { events, head } = sealAll({ id: terms.mandate_id, state: "PENDING_APPROVAL" }, undefined, [
+  const { events, head } = sealAll(undefined, undefined, [
     { type: "mandate.created", occurred_at: at, data: terms }
   ])
   return {
@@ -159,7 +160,7 @@ export const followingChange = (
   parts: ChangeParts = {}
 ): StreamChange => {
   const { mandate } = stream.state
-  const { events, head } = sealAll({ id: mandate.terms.mandate_id, state: mandate.state }, stream.head, facts)
+  const { events, head } = sealAll(mandate, stream.head, facts)
   return {
     organization: stream.organization,
     mandate: mandate.terms.mandate_id,
@@ -177,17 +178,26 @@ export const followingChange = (
   }
 }
 
+/** The mandate after a fact; what an authorization does to it does not show in its notification. */
+const mandateAfter = (mandate: MandateState | undefined, fact: JournalFact): MandateState => {
+  if (mandate !== undefined && "authorization_id" in fact) return mandate
+  const before = mandate === undefined ? undefined : { mandate, open: [], authorizations: new Map() }
+  return evolve(before, fact).mandate
+}
+
 const sealAll = (
-  mandate: { readonly id: string; readonly state: MandateState["state"] },
+  before: MandateState | undefined,
   start: StreamHead | undefined,
   facts: ReadonlyArray<JournalFact>
 ): { readonly events: ReadonlyArray<SealedEvent>; readonly head: StreamHead } => {
   const events: Array<SealedEvent> = []
   let head = start
+  let mandate = before
   for (const fact of facts) {
+    mandate = mandateAfter(mandate, fact)
     const next = sealEvent(head, fact, {
       id: newIdentifier("evt_"),
-      mandateId: mandate.id,
+      mandateId: mandate.terms.mandate_id,
       mandateState: mandate.state,
       mandateVersion: 1
     })

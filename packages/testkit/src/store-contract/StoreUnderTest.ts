@@ -5,6 +5,7 @@ import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import {
@@ -22,7 +23,7 @@ export type StoreClock = "test" | "live"
 
 /** How the tests of the contract are registered: with the storage ports at hand. */
 export type StoreIt = Vitest.MethodsNonLive<
-  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth
+  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
 >
 
 /** A limit that no test comes near. */

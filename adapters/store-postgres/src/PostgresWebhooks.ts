@@ -1,0 +1,386 @@
+import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
+import {
+  EndpointLimitReached,
+  type StoredDelivery,
+  type StoredEndpoint,
+  type WebhookStore
+} from "@svc/domain/ports/WebhookStore"
+import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import { HELD_DELIVERIES, HELD_SECONDS, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { inLockOrder } from "./PostgresAppend.ts"
+import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import { CLOCK } from "./PostgresReads.ts"
+import {
+  comparable,
+  isStorable,
+  readAttempts,
+  readEndpoint,
+  writeAttempts,
+  writeEndpoint
+} from "./RecordCodec.ts"
+import { guarded } from "./StoreFault.ts"
+
+type Service = WebhookStore["Service"]
+type Query<Method extends keyof Service> = Parameters<Service[Method]>[0]
+
+interface EndpointRow {
+  readonly o_endpoint_record: string
+  readonly o_revision: bigint
+  readonly o_missed_since: bigint | null
+}
+
+interface DeliveryRow {
+  readonly o_organization: string
+  readonly o_endpoint: string
+  readonly o_delivery: string
+  readonly o_event: string
+  readonly o_event_type: WebhookDeliveryState["eventType"]
+  readonly o_created_at: bigint
+  readonly o_state: WebhookDeliveryState["state"]
+  readonly o_next_attempt_at: bigint | null
+  readonly o_open_token: string | null
+  readonly o_open_at: bigint
+  readonly o_open_expires_at: bigint
+  readonly o_open_generation: bigint
+  readonly o_attempts: string | null
+}
+
+/** A row whose part is absent when the outer join found nothing. */
+type Perhaps<Row> = { readonly [K in keyof Row]: Row[K] | null }
+
+interface ClockRow {
+  readonly o_clock: bigint
+}
+
+interface HeldRow {
+  readonly o_fingerprint: string | null
+  readonly o_resource: string | null
+}
+
+const ENDPOINT_COLUMNS =
+  "e.record as o_endpoint_record, e.revision as o_revision, e.missed_since as o_missed_since"
+
+const DELIVERY_COLUMNS = `d.organization as o_organization, d.endpoint as o_endpoint, d.delivery as o_delivery,
+  d.event as o_event, d.event_type as o_event_type, d.created_at as o_created_at, d.state as o_state,
+  d.next_attempt_at as o_next_attempt_at, d.open_token as o_open_token, d.open_at as o_open_at,
+  d.open_expires_at as o_open_expires_at, d.open_generation as o_open_generation, d.attempts as o_attempts`
+
+const storedOf = (row: EndpointRow): StoredEndpoint => ({
+  endpoint: readEndpoint(row.o_endpoint_record),
+  revision: Number(row.o_revision),
+  ...(row.o_missed_since === null ? {} : { missedSince: row.o_missed_since })
+})
+
+const deliveryOf = (row: DeliveryRow): WebhookDeliveryState => ({
+  id: row.o_delivery,
+  organizationId: row.o_organization,
+  endpointId: row.o_endpoint,
+  eventId: row.o_event,
+  eventType: row.o_event_type,
+  createdAt: row.o_created_at,
+  state: row.o_state,
+  ...(row.o_next_attempt_at === null ? {} : { nextAttemptAt: row.o_next_attempt_at }),
+  attempts: row.o_attempts === null ? [] : readAttempts(row.o_attempts),
+  ...(row.o_open_token === null
+    ? {}
+    : {
+        open: {
+          token: row.o_open_token,
+          at: row.o_open_at,
+          expiresAt: row.o_open_expires_at,
+          generation: Number(row.o_open_generation)
+        }
+      })
+})
+
+const isPresent = (row: Perhaps<EndpointRow>): row is EndpointRow => row.o_endpoint_record !== null
+const hasDelivery = <Row>(row: Row & Perhaps<DeliveryRow>): row is Row & DeliveryRow =>
+  row.o_delivery !== null
+
+const perhapsStored = (row: Perhaps<EndpointRow>): { readonly stored?: StoredEndpoint } =>
+  isPresent(row) ? { stored: storedOf(row) } : {}
+
+const perhapsHeld = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
+  o_fingerprint === null ? {} : { held: { fingerprint: o_fingerprint, resource: o_resource! } }
+
+const orNull = (text: string | undefined): string | null =>
+  text === undefined || !isStorable(text) ? null : text
+
+/** The clock, and what has the key `$3` and the endpoint `$2`, if anything does. */
+const FROM_ENDPOINT = `from (select ${CLOCK} as now) clock
+  left join {schema}.claim c on c.organization = $1::text and c.kind = 'idempotency_key' and c.name = $3::text
+    and (c.expires_at is null or c.expires_at > clock.now)
+  left join {schema}.webhook_endpoint e on e.organization = $1::text and e.endpoint = $2::text`
+
+const LOAD_ENDPOINT = `select clock.now as o_clock, c.fingerprint as o_fingerprint, c.resource as o_resource,
+  ${ENDPOINT_COLUMNS}
+${FROM_ENDPOINT}`
+
+const LOAD_DELIVERY = `select clock.now as o_clock, c.fingerprint as o_fingerprint, c.resource as o_resource,
+  ${ENDPOINT_COLUMNS}, ${DELIVERY_COLUMNS}, d.body as o_body
+${FROM_ENDPOINT}
+  left join {schema}.webhook_delivery d
+    on d.organization = $1::text and d.endpoint = $2::text and d.delivery = $4::text`
+
+const LIST_ENDPOINTS = `select ${ENDPOINT_COLUMNS} from {schema}.webhook_endpoint e
+where e.organization = $1::text and e.slot is not null order by e.endpoint desc`
+
+const LIST_DELIVERIES = `select ${ENDPOINT_COLUMNS}, d.* from {schema}.webhook_endpoint e
+  left join lateral (
+    select ${DELIVERY_COLUMNS} from {schema}.webhook_delivery d
+    where d.organization = $1::text and d.endpoint = $2::text and d.delivery < $3::text
+    order by d.delivery desc limit $4::bigint
+  ) d on true
+where e.organization = $1::text and e.endpoint = $2::text order by d.o_delivery desc`
+
+/** After every identifier, as bytes. */
+const AFTER_ALL = "~"
+
+/** Delivery by delivery: a join would be planned for the few that there are while the tables are empty. */
+const RELOAD = `select clock.now as o_clock, ${ENDPOINT_COLUMNS}, d.* from (select ${CLOCK} as now) clock
+  left join {schema}.webhook_endpoint e on e.organization = $1::text and e.endpoint = $2::text
+  left join unnest($3::text[]) with ordinality named (delivery, place) on true
+  left join lateral (
+    select ${DELIVERY_COLUMNS} from {schema}.webhook_delivery d
+    where d.organization = $1::text and d.endpoint = $2::text and d.delivery = named.delivery offset 0
+  ) d on true
+order by named.place`
+
+const EXPIRED = `select clock.now as o_clock, x.* from (select ${CLOCK} as now) clock
+  left join lateral (
+    select e.*, ${DELIVERY_COLUMNS} from {schema}.webhook_delivery d
+      cross join lateral (
+        select ${ENDPOINT_COLUMNS} from {schema}.webhook_endpoint e
+        where e.organization = d.organization and e.endpoint = d.endpoint offset 0
+      ) e
+    where d.open_token is not null and d.open_expires_at <= clock.now
+    order by d.open_expires_at limit $1::bigint
+  ) x on true`
+
+const calls = (name: string, types: string): string => {
+  const casts = types.split(" ").map((type, at) => `$${at + 1}::${type}`)
+  return `select * from {schema}.${name}(${casts.join(", ")})`
+}
+
+const PUT_TYPES = "text text bigint text text[] bigint bigint bigint text"
+const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
+
+const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
+const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
+const CLAIM = calls("claim_webhook_deliveries", "text bigint bigint bigint")
+const RECORD = calls("record_webhook_attempts", `${PUT_TYPES} text[] text[] text[] text[] text[]`)
+
+interface OutcomeRow {
+  readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
+  readonly o_revision: bigint
+  readonly o_kind: ClaimKind | null
+  readonly o_fingerprint: string | null
+  readonly o_resource: string | null
+}
+
+/** Endpoint, revision that it has, and what becomes of it. What is kept for a disabled one begins when it is. */
+const endpointParameters = (
+  organization: string,
+  expected: "absent" | number,
+  next: WebhookEndpointState
+): ReadonlyArray<Parameter> => {
+  const { disabledAt, status } = next
+  const isHeld = status === "disabled" && disabledAt !== undefined
+  return [
+    organization,
+    next.id,
+    expected === "absent" ? null : String(expected),
+    status,
+    next.eventTypes ?? ["*"],
+    String(next.generation),
+    isHeld ? comparable(disabledAt + HELD_SECONDS * NANOS_PER_SECOND) : null,
+    isHeld ? String(HELD_DELIVERIES) : null,
+    writeEndpoint(next)
+  ]
+}
+
+const claimParameters = (given: Query<"changeEndpoint">["claims"]): ReadonlyArray<Parameter> => {
+  const claims = inLockOrder(given)
+  return [
+    claims.map(({ kind }) => kind),
+    claims.map(({ name }) => name),
+    claims.map(({ fingerprint }) => fingerprint),
+    claims.map(({ resource }) => resource),
+    claims.map(({ expiresAt }) => (expiresAt === undefined ? "" : comparable(expiresAt))),
+    claims.map((claim) => String(given.indexOf(claim)))
+  ]
+}
+
+const takenOf = (row: OutcomeRow): ClaimTaken =>
+  new ClaimTaken({
+    kind: row.o_kind!,
+    holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
+  })
+
+const changedOf = (
+  row: OutcomeRow
+): Effect.Effect<{ readonly revision: number }, Stale | ClaimTaken | EndpointLimitReached> => {
+  switch (row.o_outcome) {
+    case "recorded":
+      return Effect.succeed({ revision: Number(row.o_revision) })
+    case "stale":
+      return Effect.fail(new Stale())
+    case "claim_taken":
+      return Effect.fail(takenOf(row))
+    case "limit":
+      return Effect.fail(new EndpointLimitReached())
+  }
+}
+
+const makeLoads = ({ reads, schema }: PostgresClients) => {
+  const endpoint = statement<ClockRow & HeldRow & Perhaps<EndpointRow>>(reads, schema, LOAD_ENDPOINT)
+  const delivery = statement<
+    ClockRow & HeldRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow> & { readonly o_body: string | null }
+  >(reads, schema, LOAD_DELIVERY)
+  const loadEndpoint: Service["loadEndpoint"] = (query) =>
+    guarded(
+      Effect.map(
+        endpoint([query.organization, orNull(query.endpoint), orNull(query.idempotencyKey)]),
+        ([row]) => ({ now: row!.o_clock, ...perhapsHeld(row!), ...perhapsStored(row!) })
+      )
+    )
+  const loadDelivery: Service["loadDelivery"] = (query) => {
+    const named = [query.endpoint, query.idempotencyKey, query.delivery].map(orNull)
+    return guarded(
+      Effect.map(delivery([query.organization, ...named]), ([found]) => {
+        const row = found!
+        const stored: { readonly delivery?: StoredDelivery } = hasDelivery(row)
+          ? { delivery: { delivery: deliveryOf(row), body: row.o_body! } }
+          : {}
+        return { now: row.o_clock, ...perhapsHeld(row), ...perhapsStored(row), ...stored }
+      })
+    )
+  }
+  return { loadEndpoint, loadDelivery }
+}
+
+const makeLists = ({ reads, schema }: PostgresClients) => {
+  const endpoints = statement<EndpointRow>(reads, schema, LIST_ENDPOINTS)
+  const deliveries = statement<EndpointRow & Perhaps<DeliveryRow>>(reads, schema, LIST_DELIVERIES)
+  const listEndpoints: Service["listEndpoints"] = (organization) =>
+    guarded(Effect.map(endpoints([organization]), (rows) => rows.map(storedOf)))
+  const listDeliveries: Service["listDeliveries"] = ({ after, endpoint, limit, organization }) =>
+    guarded(
+      Effect.map(
+        deliveries([
+          organization,
+          orNull(endpoint),
+          after === undefined ? AFTER_ALL : orNull(after),
+          String(limit + 1)
+        ]),
+        (rows) => {
+          const [first] = rows
+          if (first === undefined) return { deliveries: [] }
+          return { stored: storedOf(first), deliveries: rows.filter(hasDelivery).map(deliveryOf) }
+        }
+      )
+    )
+  return { listEndpoints, listDeliveries }
+}
+
+const makeChanges = ({ schema, writes }: PostgresClients) => {
+  const change = statement<OutcomeRow>(writes, schema, CHANGE)
+  const add = statement<OutcomeRow>(writes, schema, ADD)
+  const changeEndpoint: Service["changeEndpoint"] = ({
+    claims,
+    expected,
+    limit,
+    next,
+    organization,
+    spread
+  }) =>
+    guarded(
+      change([
+        ...endpointParameters(organization, expected, next),
+        String(limit),
+        spread === undefined ? null : comparable(spread.now),
+        spread === undefined ? null : comparable(spread.over),
+        ...claimParameters(claims)
+      ])
+    ).pipe(Effect.flatMap(([row]) => changedOf(row!)))
+  const addDelivery: Service["addDelivery"] = ({ body, claims, delivery, organization }) =>
+    guarded(
+      add([
+        organization,
+        delivery.endpointId,
+        delivery.id,
+        delivery.eventId,
+        delivery.eventType,
+        comparable(delivery.createdAt),
+        comparable(delivery.nextAttemptAt ?? delivery.createdAt),
+        body,
+        ...claimParameters(claims)
+      ])
+    ).pipe(
+      Effect.flatMap(([row]): Effect.Effect<void, Stale | ClaimTaken> => {
+        if (row!.o_outcome === "recorded") return Effect.void
+        return Effect.fail(row!.o_outcome === "claim_taken" ? takenOf(row!) : new Stale())
+      })
+    )
+  return { changeEndpoint, addDelivery }
+}
+
+const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
+  const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(writes, schema, CLAIM)
+  const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
+  const record = statement<{ readonly o_revision: bigint | null }>(writes, schema, RECORD)
+  const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
+  const claimDue: Service["claimDue"] = ({ lasts, limit, perEndpoint, token }) =>
+    guarded(
+      Effect.map(claim([token, String(limit), String(perEndpoint), comparable(lasts)]), (rows) =>
+        rows.map((row) => ({ ...storedOf(row), delivery: deliveryOf(row), body: row.o_body }))
+      )
+    )
+  const expiredAttempts: Service["expiredAttempts"] = ({ limit }) =>
+    guarded(
+      Effect.map(expired([String(limit)]), (rows) => ({
+        now: rows[0]!.o_clock,
+        expired: rows.flatMap((row) =>
+          isPresent(row) && hasDelivery(row) ? [{ ...storedOf(row), delivery: deliveryOf(row) }] : []
+        )
+      }))
+    )
+  const recordAttempts: Service["recordAttempts"] = ({ deliveries, endpoint, expected, organization }) =>
+    guarded(
+      record([
+        ...endpointParameters(organization, expected, endpoint),
+        deliveries.map(({ next }) => next.id),
+        deliveries.map(({ token }) => token),
+        deliveries.map(({ next }) => next.state),
+        deliveries.map(({ next }) =>
+          next.nextAttemptAt === undefined ? "" : comparable(next.nextAttemptAt)
+        ),
+        deliveries.map(({ next }) => writeAttempts(next.attempts))
+      ])
+    ).pipe(
+      Effect.flatMap(([row]) =>
+        row!.o_revision === null
+          ? Effect.fail(new Stale())
+          : Effect.succeed({ revision: Number(row!.o_revision) })
+      )
+    )
+  const reload: Service["reload"] = ({ deliveries, endpoint, organization }) =>
+    guarded(
+      Effect.map(reloaded([organization, orNull(endpoint), deliveries.filter(isStorable)]), (rows) => ({
+        now: rows[0]!.o_clock,
+        ...perhapsStored(rows[0]!),
+        deliveries: rows.filter(hasDelivery).map(deliveryOf)
+      }))
+    )
+  return { claimDue, expiredAttempts, recordAttempts, reload }
+}
+
+/** Endpoints and deliveries, each operation one statement. The deliveries of events are made as these are recorded. */
+export const makeWebhooks = (clients: PostgresClients): Service => ({
+  ...makeLoads(clients),
+  ...makeLists(clients),
+  ...makeChanges(clients),
+  ...makeAttempts(clients)
+})

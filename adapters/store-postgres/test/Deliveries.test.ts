@@ -1,0 +1,192 @@
+import { randomBytes } from "node:crypto"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { afterAll, assert, describe, it } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
+import { webhookBody } from "@svc/protocol/WebhookBody"
+import { createdChange, HOUR, newIdentifier } from "@svc/testkit/StoreFixtures"
+import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import {
+  alter,
+  claim,
+  deliveriesOf,
+  disabledSince,
+  loadStored,
+  recordEvent,
+  register
+} from "@svc/testkit/store-contract/WebhooksUnderTest"
+import { Effect, Layer, Redacted, type Scope } from "effect"
+import { Reactivity } from "effect/reactivity"
+import * as PostgresStore from "../src/PostgresStore.ts"
+import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS, planNodes } from "./ExecutedPlans.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+import { startRecorder } from "./WireRecorder.ts"
+
+/** How many more deliveries a disabled endpoint is to have kept, and writers that come at once. */
+const LEFT = 5
+const WRITERS = 20
+
+/** Deliveries that wait at one endpoint, endpoints with nothing to do, and endpoints that are disabled for good. */
+const QUEUED = 10_000
+const IDLE = 2000
+const DISABLED = 100
+/** What costs may differ by, for where index entries happen to lie, in blocks. */
+const SLACK_BLOCKS = 80
+
+const server = await startTestPostgres()
+const url = Redacted.make(server?.url ?? "")
+const schema = `deliveries_${randomBytes(6).toString("hex")}`
+
+/** Runs with a store that is open for as long as the test's scope, so that what the test made can be put away. */
+const onStore =
+  (at: string) =>
+  <A, E>(test: Effect.Effect<A, E, Layer.Success<ReturnType<typeof PostgresStore.layer>> | Scope.Scope>) =>
+    Effect.flatMap(
+      Layer.build(
+        Layer.fresh(
+          PostgresStore.layer({
+            url: Redacted.make(at),
+            schema,
+            migrations: "run",
+            readConnections: 1,
+            writeConnections: 8
+          })
+        )
+      ),
+      (ports) => Effect.provide(test, ports)
+    )
+
+const onServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
+  Effect.scoped(Effect.flatMap(PgClient.make({ url }), use)).pipe(Effect.provide(Reactivity.layer))
+
+const query = (text: string, parameters: ReadonlyArray<unknown> = []) =>
+  onServer((sql) => sql.unsafe(text.replaceAll("{schema}", `"${schema}"`), [...parameters]))
+
+const notesPlans = server !== undefined && (await Effect.runPromise(onServer(canNotePlans)))
+
+/** Copies of an endpoint, in organizations of their own. */
+const copyEndpoint = (endpoint: WebhookEndpointState, count: number) =>
+  query(
+    `insert into {schema}.webhook_endpoint
+      select e.organization || n, e.endpoint || n, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
+        e.held_left, e.missed_since, e.record
+      from {schema}.webhook_endpoint e, generate_series(1, $2::int) n where e.endpoint = $1`,
+    [endpoint.id, count]
+  )
+
+/** Copies of an endpoint's one delivery, for it and for the copies of it that there are. */
+const copyDeliveries = (endpoint: string, queue: "due" | "frozen", count: number) =>
+  query(
+    `insert into {schema}.webhook_delivery
+      select e.organization, e.endpoint, d.delivery || n, d.event, d.event_type, d.created_at, d.state, $3,
+        d.next_attempt_at, d.open_token, d.open_at, d.open_expires_at, d.open_generation, d.attempts, d.body
+      from {schema}.webhook_delivery d, {schema}.webhook_endpoint e, generate_series(1, $2::int) n
+      where d.endpoint = $1 and e.endpoint like $1 || '%'`,
+    [endpoint, count, queue]
+  )
+
+describe.skipIf(server === undefined)("deliveries on a server", () => {
+  afterAll(() => server?.stop())
+
+  it.live("are made for what a release records that knows nothing of them", () =>
+    Effect.gen(function* () {
+      const { mandate, organization } = newPlace()
+      const endpoint = yield* register(organization)
+      const event = {
+        id: newIdentifier("evt_"),
+        type: "mandate.created",
+        occurred_at: "2026-12-01T00:00:00.000000001Z",
+        mandate_version: 1
+      } as const
+      yield* query(
+        `insert into {schema}.event (organization, mandate, seq, schema, id, type, text)
+          values ($1, $2, 1, 1, $3, 'mandate.created', $4)`,
+        [organization, mandate, event.id, JSON.stringify(event)]
+      )
+      const { claimed } = yield* claim([endpoint])
+      assert.lengthOf(claimed, 1)
+      const state = "PENDING_APPROVAL"
+      const said = { ...event, occurredAt: event.occurred_at, mandateId: mandate, state, version: 1 } as const
+      assert.strictEqual(claimed[0]!.body, webhookBody(said))
+    }).pipe(onStore(server!.url))
+  )
+
+  it.live("are kept for a disabled endpoint up to the limit exactly, however many write at once", () =>
+    Effect.gen(function* () {
+      const mandates = yield* MandateStore
+      const { organization } = newPlace()
+      const endpoint = yield* register(organization)
+      yield* alter(endpoint, disabledSince(yield* storeNow))
+      yield* query("update {schema}.webhook_endpoint set held_left = $2 where endpoint = $1", [
+        endpoint.id,
+        LEFT
+      ])
+      const now = yield* storeNow
+      const changes = Array.from({ length: WRITERS }, () => createdChange(newPlace({ organization }), now))
+      yield* Effect.all(changes.map(mandates.append), { concurrency: "unbounded" })
+      assert.lengthOf(yield* deliveriesOf(endpoint), LEFT)
+      const { missedSince } = yield* loadStored(endpoint)
+      assert.isTrue(missedSince !== undefined && missedSince >= now)
+      yield* recordEvent(organization)
+      assert.strictEqual((yield* loadStored(endpoint)).missedSince, missedSince)
+    }).pipe(onStore(server!.url))
+  )
+
+  it.live.skipIf(!notesPlans)(
+    "cost a claim the same however many wait, however many endpoints there are",
+    () =>
+      Effect.gen(function* () {
+        const recorder = yield* Effect.acquireRelease(
+          Effect.promise(() => startRecorder(server!.url, NOTE_PLANS_AND_COSTS)),
+          (one) => Effect.promise(one.stop)
+        )
+        yield* Effect.gen(function* () {
+          const webhooks = yield* WebhookStore
+          const { organization } = newPlace()
+          const endpoint = yield* register(organization)
+          const dead = yield* register(newPlace().organization)
+          const blocks = Effect.gen(function* () {
+            recorder.clear()
+            const claimed = yield* webhooks.claimDue({ token: "t", limit: 4, perEndpoint: 4, lasts: HOUR })
+            const plans = executedPlans(recorder)
+            const count = plans.reduce(
+              (sum, { plan }) => sum + (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),
+              0
+            )
+            const scans = plans.flatMap(({ plan }) => planNodes(plan).map((node) => node["Node Type"]))
+            assert.notInclude(scans, "Seq Scan")
+            yield* query(
+              "update {schema}.webhook_delivery set queue = 'due', open_token = null where queue is null"
+            )
+            return { claimed: claimed.length, count }
+          })
+          yield* recordEvent(organization)
+          yield* recordEvent(dead.organizationId)
+          yield* copyDeliveries(endpoint.id, "due", 20)
+          const few = yield* Effect.replicateEffect(blocks, 8)
+          yield* copyEndpoint(endpoint, IDLE)
+          yield* alter(dead, disabledSince(yield* storeNow))
+          yield* copyEndpoint(dead, DISABLED)
+          yield* copyDeliveries(dead.id, "frozen", 10)
+          yield* query(
+            `insert into {schema}.webhook_delivery
+              select d.organization, d.endpoint, d.delivery || n || 'b', d.event, d.event_type, d.created_at, d.state,
+                d.queue, d.next_attempt_at, null, null, null, null, d.attempts, d.body
+              from {schema}.webhook_delivery d, generate_series(1, $2::int) n
+              where d.endpoint = $1 and d.delivery = (
+                select min(m.delivery) from {schema}.webhook_delivery m where m.endpoint = $1)`,
+            [endpoint.id, QUEUED]
+          )
+          const many = yield* Effect.replicateEffect(blocks, 8)
+          const least = (costs: typeof few) => Math.min(...costs.map(({ count }) => count))
+          assert.deepStrictEqual(
+            [...few, ...many].map(({ claimed }) => claimed),
+            Array(16).fill(4)
+          )
+          assert.isAtMost(least(many), least(few) + SLACK_BLOCKS)
+        }).pipe(onStore(recorder.url))
+      }),
+    60_000
+  )
+})

@@ -1,0 +1,428 @@
+import { assert, describe } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { type ClaimedDelivery, WebhookStore } from "@svc/domain/ports/WebhookStore"
+import {
+  finishAttempt,
+  loseAttempt,
+  REACTIVATION_SPREAD_SECONDS,
+  type WebhookDeliveryState
+} from "@svc/domain/webhook/WebhookDelivery"
+import { deleted, reactivated, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { claimOf, followingChange, HOUR, newDigest, newIdentifier, revokedFact } from "../StoreFixtures.ts"
+import { newPlace, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
+import {
+  addWaiting,
+  alter,
+  change,
+  claim,
+  deliveriesOf,
+  disabledSince,
+  loadStored,
+  newDelivery,
+  recordEnds,
+  recordEvent,
+  recordEvents,
+  register
+} from "./WebhooksUnderTest.ts"
+
+const SPREAD = REACTIVATION_SPREAD_SECONDS * NANOS_PER_SECOND
+
+const namesOf = (deliveries: ReadonlyArray<WebhookDeliveryState>): ReadonlyArray<string> =>
+  deliveries.map(({ id }) => id)
+
+const claimedNames = (claimed: ReadonlyArray<ClaimedDelivery>): ReadonlyArray<string> =>
+  namesOf(claimed.map(({ delivery }) => delivery))
+
+const countOf = (claimed: ReadonlyArray<ClaimedDelivery>, { id }: WebhookEndpointState): number =>
+  claimed.filter(({ endpoint }) => endpoint.id === id).length
+
+/** The end of a claimed attempt, and its endpoint after it. */
+const ended = (
+  { delivery, endpoint }: Pick<ClaimedDelivery, "delivery" | "endpoint">,
+  status: number,
+  now: Instant
+) => {
+  const { token } = delivery.open!
+  const result = { status, durationMs: 3 }
+  const both = finishAttempt({ delivery, endpoint }, { token, result, now, uniform: 0.5 })!
+  return { endpoint: both.endpoint, end: { next: both.delivery, token } }
+}
+
+const finish = Effect.fn("finish")(function* (claimed: ClaimedDelivery, status: number) {
+  const stored = yield* loadStored(claimed.endpoint)
+  const { end, endpoint } = ended({ ...claimed, endpoint: stored.endpoint }, status, yield* storeNow)
+  yield* recordEnds({ ...stored, endpoint }, [end])
+  return end.next
+})
+
+const addMany = (endpoint: WebhookEndpointState, count: number, since?: (now: Instant) => Instant) =>
+  Effect.forEach(Array.from({ length: count }), () => addWaiting(endpoint, since))
+
+export const webhookDeliveryContract = (it: StoreIt): void => {
+  describe("deliveries", () => {
+    it.effect("are added to an active endpoint alone, with what they claim", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        const now = yield* storeNow
+        const delivery = newDelivery(endpoint, now, { nextAttemptAt: now + HOUR })
+        const key = claimOf("idempotency_key", newDigest(), { resource: delivery.id })
+        const body = '{"caf\u00e9":" \u{1f600}\\u0000 "}'
+        yield* store.addDelivery({ organization, delivery, body, claims: [key] })
+        const loaded = yield* store.loadDelivery({
+          organization,
+          endpoint: endpoint.id,
+          delivery: delivery.id,
+          idempotencyKey: key.name
+        })
+        assert.deepStrictEqual(loaded.delivery, { delivery, body })
+        assert.deepStrictEqual(loaded.stored, { endpoint, revision: 1 })
+        assert.deepStrictEqual(loaded.held, { fingerprint: key.fingerprint, resource: key.resource })
+        const other = { organization, delivery: newDelivery(endpoint, now), body, claims: [key] }
+        const taken = yield* Effect.flip(store.addDelivery(other))
+        assert.strictEqual(taken._tag, "ClaimTaken")
+        yield* alter(endpoint, disabledSince(now))
+        const unclaimed = claimOf("idempotency_key", newDigest())
+        assert.strictEqual((yield* Effect.flip(store.addDelivery(other)))._tag, "Stale")
+        const stale = store.addDelivery({ ...other, claims: [unclaimed] })
+        assert.strictEqual((yield* Effect.flip(stale))._tag, "Stale")
+        const { held } = yield* store.loadEndpoint({ organization, idempotencyKey: unclaimed.name })
+        assert.isUndefined(held)
+        assert.deepStrictEqual(yield* deliveriesOf(endpoint), [delivery])
+      })
+    )
+
+    it.effect("are listed newest first in pages, which those that come meanwhile do not disturb", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        const query = { organization, endpoint: endpoint.id, limit: 3 }
+        assert.deepStrictEqual(yield* store.listDeliveries(query), {
+          stored: { endpoint, revision: 1 },
+          deliveries: []
+        })
+        const names = namesOf(yield* addMany(endpoint, 10))
+          .toSorted()
+          .toReversed()
+        const met: Array<string> = []
+        let after: string | undefined
+        for (;;) {
+          const page = yield* store.listDeliveries({ ...query, ...(after === undefined ? {} : { after }) })
+          met.push(...namesOf(page.deliveries).slice(0, query.limit))
+          if (page.deliveries.length <= query.limit) break
+          after = met.at(-1)!
+          // Identifiers begin with the time, so that what comes later comes before the first.
+          const later = newDelivery(endpoint, yield* storeNow, {
+            id: `dlv_7${newIdentifier("dlv_").slice(5)}`
+          })
+          yield* store.addDelivery({ organization, delivery: later, body: "{}", claims: [] })
+        }
+        assert.deepStrictEqual(met, names)
+        assert.lengthOf(yield* deliveriesOf(endpoint), 13)
+      })
+    )
+
+    it.effect("are given to a worker when they are due, with the attempt open", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization, { generation: 3 })
+        const event = yield* recordEvent(organization)
+        const future = yield* addWaiting(endpoint, (now) => now + HOUR)
+        const before = yield* storeNow
+        const { claimed, token } = yield* claim([endpoint], { lasts: 7n * NANOS_PER_SECOND })
+        const after = yield* storeNow
+        assert.lengthOf(claimed, 1)
+        const [{ body, delivery, ...stored }] = claimed as [ClaimedDelivery]
+        const { open, ...rest } = delivery
+        assert.deepStrictEqual(stored, { endpoint, revision: 1 })
+        assert.strictEqual(body, event.notification)
+        assert.deepStrictEqual([rest.eventId, rest.state, rest.attempts], [event.id, "pending", []])
+        assert.isTrue(before <= open!.at && open!.at <= after)
+        const expiresAt = open!.at + 7n * NANOS_PER_SECOND
+        assert.deepStrictEqual(open, { token, at: open!.at, expiresAt, generation: 3 })
+        const asNow = yield* store.reload({
+          organization,
+          endpoint: endpoint.id,
+          deliveries: [delivery.id, newIdentifier("dlv_"), future.id]
+        })
+        assert.isTrue(asNow.now >= open!.at)
+        assert.deepStrictEqual(asNow.stored, { endpoint, revision: 1 })
+        assert.deepStrictEqual(asNow.deliveries, [delivery, future])
+        assert.deepStrictEqual((yield* claim([endpoint])).claimed, [])
+      })
+    )
+
+    it.effect("are not given while their endpoint is not active", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const disabled = yield* register(organization)
+        const gone = yield* register(organization)
+        yield* recordEvents(organization, 3)
+        yield* alter(disabled, disabledSince(yield* storeNow))
+        yield* change(deleted(gone, yield* storeNow), { expected: 1 })
+        yield* recordEvent(organization)
+        for (let times = 0; times < 3; times++) {
+          assert.deepStrictEqual((yield* claim([disabled, gone])).claimed, [])
+        }
+        const states = (yield* deliveriesOf(gone)).map(({ state }) => state)
+        assert.deepStrictEqual(states, ["pending", "pending", "pending"])
+        const { endpoint } = yield* loadStored(disabled)
+        yield* alter(disabled, reactivated(endpoint, yield* storeNow))
+        const { claimed } = yield* claim([disabled, gone])
+        assert.lengthOf(claimed, 4)
+        assert.isTrue(claimed.every(({ delivery }) => delivery.open?.generation === 1))
+      })
+    )
+
+    it.effect("are given to one worker each, however many claim at once", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const endpoints = yield* Effect.forEach([1, 2, 3, 4], () => register(organization))
+        yield* recordEvents(organization, 10)
+        const held: Array<string> = []
+        const worker = Effect.gen(function* () {
+          for (let empty = 0; empty < 3; ) {
+            const { claimed } = yield* claim(endpoints, { limit: 3 })
+            held.push(...claimedNames(claimed))
+            if (claimed.length === 0) empty += 1
+          }
+        })
+        yield* Effect.all(
+          Array.from({ length: 6 }, () => worker),
+          { concurrency: "unbounded", discard: true }
+        )
+        held.push(...claimedNames((yield* claim(endpoints)).claimed))
+        assert.lengthOf(held, 40)
+        assert.strictEqual(new Set(held).size, 40)
+      })
+    )
+
+    it.effect("are under way no more than so many of an endpoint, however many claim at once", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        yield* recordEvents(organization, 8)
+        const atOnce = yield* Effect.all(
+          Array.from({ length: 5 }, () => claim([endpoint], { perEndpoint: 3 })),
+          { concurrency: "unbounded" }
+        )
+        const claimed = atOnce.flatMap((one) => one.claimed)
+        claimed.push(...(yield* claim([endpoint], { perEndpoint: 3 })).claimed)
+        assert.lengthOf(claimed, 3)
+        assert.lengthOf((yield* claim([endpoint], { perEndpoint: 3 })).claimed, 0)
+        yield* finish(claimed[0]!, 204)
+        yield* finish(claimed[1]!, 500)
+        assert.lengthOf((yield* claim([endpoint], { perEndpoint: 3 })).claimed, 2)
+        assert.lengthOf((yield* claim([endpoint], { perEndpoint: 4 })).claimed, 1)
+      })
+    )
+
+    it.effect("of full endpoints come in turns, and those of another wait for none of them", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const full = yield* Effect.forEach([1, 2, 3, 4], () => register(organization))
+        for (const endpoint of full) yield* addMany(endpoint, 8, (now) => now - HOUR)
+        const fast = yield* register(organization)
+        const urgent = yield* addWaiting(fast)
+        const all = [...full, fast]
+        const { claimed } = yield* claim(all, { limit: 10 })
+        assert.strictEqual(countOf(claimed, fast), 1)
+        assert.deepStrictEqual(full.map((endpoint) => countOf(claimed, endpoint)).toSorted(), [2, 2, 2, 3])
+        // Four that do not answer have all they may; what is due elsewhere is found behind them.
+        yield* finish(claimed.find(({ endpoint }) => endpoint.id === fast.id)!, 204)
+        yield* claim(all, { perEndpoint: 3 })
+        const next = yield* addWaiting(fast)
+        const behind = yield* claim(all, { limit: 1, perEndpoint: 3 })
+        assert.deepStrictEqual(claimedNames(behind.claimed), [next.id])
+        assert.notStrictEqual(urgent.id, next.id)
+      })
+    )
+
+    it.effect("that wait longest come first", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const one = yield* register(organization)
+        const other = yield* register(organization)
+        const third = yield* addWaiting(one, (now) => now - 80n * HOUR)
+        const second = yield* addWaiting(one, (now) => now - 90n * HOUR)
+        const first = yield* addWaiting(other, (now) => now - 100n * HOUR)
+        yield* addWaiting(other, (now) => now - 1n)
+        const { claimed } = yield* claim([one, other], { limit: 2 })
+        assert.deepStrictEqual(claimedNames(claimed), [first.id, second.id])
+        const later = yield* claim([one, other], { limit: 1 })
+        assert.deepStrictEqual(claimedNames(later.claimed), [third.id])
+      })
+    )
+
+    it.effect("are told once their attempt has expired, until its end is recorded", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        yield* recordEvents(organization, 2)
+        const lost = yield* claim([endpoint], { limit: 1, lasts: 0n })
+        const held = yield* claim([endpoint], { limit: 1, lasts: HOUR })
+        const expired = Effect.map(store.expiredAttempts({ limit: 1000 }), (answer) => ({
+          ...answer,
+          expired: answer.expired.filter((one) => one.endpoint.id === endpoint.id)
+        }))
+        const found = yield* expired
+        const [{ body: _, ...only }] = lost.claimed as [ClaimedDelivery]
+        assert.deepStrictEqual(found.expired, [only])
+        assert.isTrue(found.now >= only.delivery.open!.expiresAt)
+        assert.lengthOf((yield* store.expiredAttempts({ limit: 0 })).expired, 0)
+        // It is nobody's until then.
+        assert.deepStrictEqual((yield* claim([endpoint])).claimed, [])
+        const next = loseAttempt(only.delivery, found.now, 0.5)!
+        yield* recordEnds(only, [{ next, token: lost.token }])
+        assert.deepStrictEqual((yield* expired).expired, [])
+        const deliveries = yield* deliveriesOf(endpoint)
+        assert.deepStrictEqual(
+          deliveries.find(({ id }) => id === next.id),
+          next
+        )
+        assert.lengthOf(held.claimed, 1)
+        // The worker that was taken for lost comes too late.
+        const late = ended(only, 204, found.now)
+        const stored = yield* loadStored(endpoint)
+        assert.strictEqual((yield* Effect.flip(recordEnds(stored, [late.end])))._tag, "Stale")
+      })
+    )
+
+    it.effect("end together with their endpoint, all or nothing", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        yield* recordEvents(organization, 3)
+        const { claimed } = yield* claim([endpoint])
+        const now = yield* storeNow
+        const statuses = [204, 500, 410]
+        let state: WebhookEndpointState = endpoint
+        const ends = claimed.map(({ delivery }, at) => {
+          const one = ended({ delivery, endpoint: state }, statuses[at]!, now)
+          state = one.endpoint
+          return one.end
+        })
+        const stored = { endpoint: state, revision: 1 }
+        const mistaken = [ends[0]!, { ...ends[1]!, token: newDigest() }]
+        assert.strictEqual((yield* Effect.flip(recordEnds(stored, mistaken)))._tag, "Stale")
+        const unknown = [ends[0]!, { ...ends[1]!, next: { ...ends[1]!.next, id: newIdentifier("dlv_") } }]
+        assert.strictEqual((yield* Effect.flip(recordEnds(stored, unknown)))._tag, "Stale")
+        assert.strictEqual((yield* Effect.flip(recordEnds({ ...stored, revision: 2 }, ends)))._tag, "Stale")
+        assert.deepStrictEqual(yield* loadStored(endpoint), { endpoint, revision: 1 })
+        const ids = namesOf(ends.map(({ next }) => next))
+        const reload = Effect.map(
+          store.reload({ organization, endpoint: endpoint.id, deliveries: ids }),
+          ({ deliveries }) => deliveries
+        )
+        assert.deepStrictEqual(
+          yield* reload,
+          claimed.map(({ delivery }) => delivery)
+        )
+        assert.deepStrictEqual(yield* recordEnds(stored, ends), { revision: 2 })
+        assert.deepStrictEqual(yield* loadStored(endpoint), { endpoint: state, revision: 2 })
+        assert.strictEqual(state.consecutiveFailedAttempts, 2)
+        assert.deepStrictEqual(
+          yield* reload,
+          ends.map(({ next }) => next)
+        )
+        assert.strictEqual(
+          (yield* Effect.flip(recordEnds({ endpoint: state, revision: 2 }, ends)))._tag,
+          "Stale"
+        )
+        // What failed waits for its next attempt; what arrived is done.
+        assert.deepStrictEqual((yield* claim([endpoint])).claimed, [])
+        const again = yield* recordEnds({ endpoint: state, revision: 2 }, [])
+        assert.deepStrictEqual(again, { revision: 3 })
+      })
+    )
+
+    it.effect("end once, though two record an end of different ones at once", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        yield* recordEvents(organization, 6)
+        const { claimed } = yield* claim([endpoint])
+        const record = (one: ClaimedDelivery) =>
+          Effect.retry(finish(one, 500), { while: ({ _tag }) => _tag === "Stale" })
+        yield* Effect.all(claimed.map(record), { concurrency: "unbounded" })
+        const { endpoint: after, revision } = yield* loadStored(endpoint)
+        assert.strictEqual(after.consecutiveFailedAttempts, 6)
+        assert.strictEqual(revision, 7)
+      })
+    )
+
+    it.effect("that are due at a reactivation come evenly within a minute, the others as they were", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        const future = yield* addWaiting(endpoint, (now) => now + HOUR)
+        yield* addMany(endpoint, 6)
+        const { claimed } = yield* claim([endpoint], { limit: 2 })
+        yield* alter(endpoint, disabledSince(yield* storeNow))
+        yield* claim([endpoint])
+        yield* recordEvents(organization, 6)
+        const stored = yield* loadStored(endpoint)
+        const now = yield* storeNow
+        yield* alter(endpoint, reactivated(stored.endpoint, now), { now, over: SPREAD })
+        const after = yield* deliveriesOf(endpoint)
+        const isOpen = (id: string) => claimedNames(claimed).includes(id)
+        for (const { delivery } of claimed) {
+          assert.deepStrictEqual(
+            after.find(({ id }) => id === delivery.id),
+            delivery
+          )
+        }
+        assert.deepStrictEqual(
+          after.find(({ id }) => id === future.id),
+          future
+        )
+        const waits = after
+          .filter(({ id }) => id !== future.id && !isOpen(id))
+          .map(({ nextAttemptAt }) => Number(nextAttemptAt! - now))
+          .toSorted((one, other) => one - other)
+        assert.lengthOf(waits, 10)
+        assert.isAtLeast(waits[0]!, 0)
+        assert.isBelow(waits.at(-1)!, Number(SPREAD))
+        const gap = Number(SPREAD) / 10
+        waits.slice(1).forEach((wait, at) => {
+          assert.approximately(wait - waits[at]!, gap, gap / 100)
+        })
+      })
+    )
+
+    it.effect("are none lost that are recorded while their endpoint is disabled and active again", () =>
+      Effect.gen(function* () {
+        const store = yield* MandateStore
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization, { eventTypes: ["mandate.revoked"] })
+        const streams = yield* Effect.forEach(Array.from({ length: 40 }), () =>
+          recordMandate({ organization })
+        )
+        const toggle = Effect.gen(function* () {
+          for (let times = 0; times < 4; times++) {
+            yield* alter(endpoint, disabledSince(yield* storeNow))
+            yield* claim([], { limit: 3 })
+            const { endpoint: current } = yield* loadStored(endpoint)
+            yield* alter(endpoint, reactivated(current, yield* storeNow))
+          }
+        })
+        const writes = streams.map((current) =>
+          store.append(followingChange(current, [revokedFact(current.now)]))
+        )
+        yield* Effect.all([toggle, ...writes], { concurrency: 8 })
+        const deliveries = yield* deliveriesOf(endpoint)
+        assert.lengthOf(deliveries, streams.length)
+        const waiting = deliveries.filter(({ open }) => open === undefined)
+        const { claimed } = yield* claim([endpoint])
+        assert.sameMembers([...claimedNames(claimed)], [...namesOf(waiting)])
+      })
+    )
+  })
+}
