@@ -32,6 +32,7 @@ describe("settings of svc serve", () => {
         rpId: "approve.example.com",
         masterKeyPrevious: undefined,
         rateLimit: { rate: 100, burst: 200 },
+        webhookLoopback: false,
         logLevel: "Info"
       })
     })
@@ -117,7 +118,12 @@ describe("settings of svc serve", () => {
           yield* Effect.flip(
             Effect.flatMap(read(serverConfig, { ...COMPLETE, SVC_STORE: url }), Effect.fromResult)
           ),
-          yield* Effect.flip(Effect.flatMap(read(workerConfig, { SVC_STORE: url }), Effect.fromResult)),
+          yield* Effect.flip(
+            Effect.flatMap(
+              read(workerConfig, { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }),
+              Effect.fromResult
+            )
+          ),
           yield* Effect.flip(Effect.flatMap(read(devConfig, { SVC_STORE: url }), Effect.fromResult))
         ]
         for (const { exitCode, line } of faults) {
@@ -137,7 +143,8 @@ describe("settings of svc serve", () => {
         "postgres://user%40shop:p%25%23%2F@[::1]:5433/svc?sslmode=verify-full&connect_timeout=5&options=-c%20a%3Db",
         "postgres://user@db:65535/svc?sslmode=disable"
       ]) {
-        const config = yield* Effect.flatMap(read(workerConfig, { SVC_STORE: url }), Effect.fromResult)
+        const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }
+        const config = yield* Effect.flatMap(read(workerConfig, needed), Effect.fromResult)
         assert.strictEqual(Redacted.value(config.store.postgres), url)
       }
     })
@@ -174,13 +181,48 @@ describe("settings of svc serve", () => {
   )
 })
 
+describe("webhooks to this machine", () => {
+  const allowed = { SVC_WEBHOOK_ALLOW_LOOPBACK: "true" }
+  const refused = {
+    exitCode: 78,
+    line: "SVC_WEBHOOK_ALLOW_LOOPBACK must be true or false (false in the live environment)"
+  } as const
+  const worker = { SVC_STORE: "postgres://db", SVC_MASTER_KEY: MASTER_KEY, ...allowed }
+
+  it.effect("are allowed by word, in the test environment", () =>
+    Effect.gen(function* () {
+      const test = { ...COMPLETE, SVC_ENVIRONMENT: "test", ...allowed }
+      assert.isTrue((yield* Effect.fromResult(yield* read(serverConfig, test))).webhookLoopback)
+      const own = yield* Effect.fromResult(yield* read(workerConfig, { ...worker, SVC_ENVIRONMENT: "test" }))
+      assert.isTrue(own.webhookLoopback)
+    })
+  )
+
+  it.effect("are never allowed in the live one", () =>
+    Effect.gen(function* () {
+      const live = { SVC_ENVIRONMENT: "live" }
+      const faultOf = <A, E>(result: Result.Result<A, E>) =>
+        Result.isFailure(result) ? result.failure : undefined
+      const faults = [
+        faultOf(yield* read(serverConfig, { ...COMPLETE, ...live, ...allowed })),
+        faultOf(yield* read(workerConfig, { ...worker, ...live }))
+      ]
+      for (const fault of faults) assert.deepInclude(fault, refused)
+      const unsaid = yield* read(workerConfig, worker)
+      assert.include(faultOf(unsaid)?.line, "SVC_ENVIRONMENT is missing")
+    })
+  )
+})
+
 describe("settings of svc worker", () => {
-  it.effect("are a server and a log level, and nothing else", () =>
+  it.effect("are a server, the master key and a log level, and nothing else", () =>
     Effect.gen(function* () {
       const url = "postgres://user:password@db/svc"
-      const config = yield* Effect.fromResult(yield* read(workerConfig, { SVC_STORE: url }))
+      const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }
+      const config = yield* Effect.fromResult(yield* read(workerConfig, needed))
       assert.strictEqual(Redacted.value(config.store.postgres), url)
       assert.strictEqual(config.logLevel, "Info")
+      assert.isFalse(config.webhookLoopback)
       for (const store of ["memory", "pglite:.data/pglite"]) {
         const result = yield* read(workerConfig, { SVC_STORE: store })
         const fault = Result.isFailure(result) ? result.failure : undefined
@@ -211,7 +253,8 @@ describe("help", () => {
   it("names every setting", () => {
     const help = helpOf("svc serve", SETTINGS_OF.serve)
     for (const name of Object.keys(COMPLETE)) assert.include(help, name)
-    assert.notInclude(helpOf("svc worker", SETTINGS_OF.worker), "SVC_MASTER_KEY")
+    assert.include(helpOf("svc worker", SETTINGS_OF.worker), "SVC_MASTER_KEY")
+    assert.notInclude(helpOf("svc worker", SETTINGS_OF.worker), "SVC_BASE_URL")
     assert.include(DEV_HELP, "SVC_DATA_DIR")
   })
 })

@@ -149,6 +149,14 @@ const RATE_LIMIT = {
   parse: parseRate
 } as const satisfies Setting<unknown>
 
+const WEBHOOK_ALLOW_LOOPBACK = {
+  name: "SVC_WEBHOOK_ALLOW_LOOPBACK",
+  meaning: "Whether webhooks may go to this machine, over http too. In the test environment only.",
+  form: "true or false (false in the live environment)",
+  byDefault: "false",
+  parse: literals("true", "false")
+} as const satisfies Setting<unknown>
+
 const LOG_LEVEL = {
   name: "SVC_LOG_LEVEL",
   meaning: "The least that is logged.",
@@ -241,6 +249,7 @@ export interface ServerConfig {
   readonly masterKey: Redacted.Redacted<Uint8Array>
   readonly masterKeyPrevious: Redacted.Redacted<Uint8Array> | undefined
   readonly rateLimit: Rate | "off"
+  readonly webhookLoopback: boolean
   readonly logLevel: LogLevel.LogLevel
 }
 
@@ -270,6 +279,12 @@ const readOrigins = Effect.fnUntraced(function* (environment: "test" | "live") {
   return isOwn ? { baseUrl, approvalBaseUrl, rpId } : yield* isBad(RP_ID)
 })
 
+/** The environment is asked for only where it matters. */
+const readLoopback = Effect.gen(function* () {
+  if ((yield* required(WEBHOOK_ALLOW_LOOPBACK)) === "false") return false
+  return (yield* required(ENVIRONMENT)) === "test" ? true : yield* isBad(WEBHOOK_ALLOW_LOOPBACK)
+})
+
 /** Settings of `svc serve`; fails with the first that is missing or bad (part 9). */
 export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(function* () {
   const environment = yield* required(ENVIRONMENT)
@@ -281,6 +296,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
     masterKey: yield* required(MASTER_KEY),
     masterKeyPrevious: yield* optional(MASTER_KEY_PREVIOUS),
     rateLimit: yield* required(RATE_LIMIT),
+    webhookLoopback: yield* readLoopback,
     logLevel: yield* required(LOG_LEVEL)
   }
 })
@@ -317,7 +333,12 @@ export const serverStoreConfig = Effect.gen(function* () {
 
 /** Settings of `svc worker`. */
 export const workerConfig = Effect.gen(function* () {
-  return { store: yield* serverStoreConfig, logLevel: yield* required(LOG_LEVEL) }
+  return {
+    store: yield* serverStoreConfig,
+    masterKeys: yield* masterKeyConfig,
+    webhookLoopback: yield* readLoopback,
+    logLevel: yield* required(LOG_LEVEL)
+  }
 })
 
 /** Settings of the development server. */
@@ -343,6 +364,7 @@ const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   PORT,
   APPROVAL_PORT,
   RATE_LIMIT,
+  WEBHOOK_ALLOW_LOOPBACK,
   LOG_LEVEL
 ]
 
@@ -358,7 +380,7 @@ const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
 /** What commands read, to be told in their help. */
 export const SETTINGS_OF = {
   serve: SERVER_SETTINGS,
-  worker: [SERVER_STORE, LOG_LEVEL],
+  worker: [SERVER_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS, WEBHOOK_ALLOW_LOOPBACK, LOG_LEVEL],
   migrate: [SERVER_STORE],
   listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],
   webhookSecret: [WEBHOOK_SECRET],

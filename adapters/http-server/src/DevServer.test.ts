@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -96,7 +97,72 @@ const createMandate = async (port: number, key: string) => {
   return read(port, key, `/v1/mandates/${body.id}`)
 }
 
+/** A receiver of webhooks on this machine, and the bodies that it got. */
+const openReceiver = async () => {
+  const bodies: Array<string> = []
+  const server = createHttpServer((request, response) => {
+    request.setEncoding("utf8")
+    let body = ""
+    request.on("data", (chunk) => {
+      body += chunk
+    })
+    request.on("end", () => {
+      bodies.push(body)
+      response.writeHead(204).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return { bodies, port, close: () => server.close() }
+}
+
 describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
+  it("delivers webhooks to this machine, and goes on after a restart", { timeout: GIVE_UP_MS }, async () => {
+    const receiver = await openReceiver()
+    try {
+      const env = await ports()
+      const first = run(env)
+      await first.ready
+      const { api_key } = await devFile()
+      const created = await fetch(`http://localhost:${env.SVC_PORT}/v1/webhook-endpoints`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${api_key}`,
+          "content-type": "application/json",
+          "idempotency-key": "an-endpoint"
+        },
+        body: JSON.stringify({ url: `http://localhost:${receiver.port}/hook` })
+      })
+      const endpoint = await created.json()
+      assert.strictEqual(created.status, 201, JSON.stringify(endpoint))
+      const mandate = await createMandate(Number(env.SVC_PORT), api_key)
+      const told = async (count: number) => {
+        while (receiver.bodies.length < count) await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      await told(1)
+      assert.strictEqual(JSON.parse(receiver.bodies[0]!).data.mandate_id, mandate.id)
+      first.child.kill("SIGKILL")
+      await first.exited
+      await run(env).ready
+      const test = await fetch(`http://localhost:${env.SVC_PORT}/v1/webhook-endpoints/${endpoint.id}/test`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${api_key}` }
+      })
+      assert.strictEqual(test.status, 201)
+      await told(2)
+      assert.strictEqual(JSON.parse(receiver.bodies.at(-1)!).type, "endpoint.test")
+      const path = `/v1/webhook-endpoints/${endpoint.id}/deliveries`
+      const { data } = await read(Number(env.SVC_PORT), api_key, path)
+      assert.sameMembers(
+        data.map((delivery: { readonly event_type: string }) => delivery.event_type),
+        ["mandate.created", "endpoint.test"]
+      )
+    } finally {
+      receiver.close()
+    }
+  })
+
   it("writes dev.json for its owner, serves its keys, and stops with 0", {
     timeout: GIVE_UP_MS
   }, async () => {

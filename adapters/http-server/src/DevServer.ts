@@ -33,7 +33,8 @@ const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Arr
   approvalBaseUrl: `http://localhost:${config.approvalPort}`,
   rpId: "localhost",
   masterKey,
-  masterKeyPrevious: undefined
+  masterKeyPrevious: undefined,
+  webhookLoopback: true
 })
 
 const organizationOf = (file: DevFile, id: string, name: string): Organization => {

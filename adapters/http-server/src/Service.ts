@@ -4,6 +4,7 @@ import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierO
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Layer } from "effect"
 import * as ApiServer from "./api/ApiServer.ts"
 import * as RateLimit from "./api/RateLimit.ts"
@@ -11,6 +12,7 @@ import * as ApprovalServer from "./approval/ApprovalServer.ts"
 import type { ServerConfig } from "./Config.ts"
 import type { StoreOptions } from "./StoreLayer.ts"
 import * as StoreLayer from "./StoreLayer.ts"
+import { wakingStore } from "./WakingStore.ts"
 
 const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
   Layer.succeed(
@@ -32,13 +34,14 @@ export const portsLayer = (
 ) =>
   Layer.mergeAll(
     Layer.provideMerge(
-      StoreLayer.layer(config.store, options),
+      Layer.provideMerge(wakingStore, StoreLayer.layer(config.store, options)),
       SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious })
     ),
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     IdentityVerifierJose.layer,
     PasskeyVerifierOnDemand.layer,
+    WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
     deployment(config, options.localhostReturnOrigins)
   )
 

@@ -8,6 +8,7 @@ import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
@@ -23,7 +24,14 @@ import {
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
-export type DomainStorage = MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | StoreHealth
+export type DomainStorage =
+  | MandateStore
+  | EventFeed
+  | SubjectStore
+  | Organizations
+  | DueLeases
+  | WebhookStore
+  | StoreHealth
 
 export interface StoreOptions {
   /** Whether the schema of a server is brought up to date at start, or must be so already. */

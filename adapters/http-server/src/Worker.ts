@@ -1,8 +1,12 @@
 import { dueWorker } from "@svc/domain/programs/DueWorker"
+import { webhookWorker } from "@svc/domain/programs/WebhookWorker"
 import { Effect, Layer } from "effect"
 
 /**
  * Works in the background for as long as the layer is there, and ends as a worker must when it closes: what is begun is
  * finished, leases are given back (part 9).
  */
-export const workerLayer = Layer.effectDiscard(Effect.forkScoped(dueWorker))
+export const workerLayer = Layer.mergeAll(
+  Layer.effectDiscard(Effect.forkScoped(dueWorker)),
+  Layer.effectDiscard(Effect.forkScoped(webhookWorker))
+)

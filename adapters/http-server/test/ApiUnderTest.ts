@@ -12,6 +12,7 @@ import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "effect"
 import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
@@ -37,6 +38,7 @@ const ports = Layer.mergeAll(
   TimeZonesIntl.layer,
   IdentityVerifierJose.layer,
   PasskeyVerifierWebAuthn.layer,
+  WebhookTransportHttp.layer({ loopbackAllowed: true }),
   Layer.succeed(Deployment, DEPLOYMENT)
 )
 

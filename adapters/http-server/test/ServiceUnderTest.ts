@@ -61,6 +61,7 @@ const configOf = (
   masterKey: Redacted.make(masterKey, { label: "master key" }),
   masterKeyPrevious: undefined,
   rateLimit: "off",
+  webhookLoopback: true,
   logLevel: "All"
 })
 

@@ -12,8 +12,13 @@ const ABSENT_VALUES: Readonly<Record<string, string>> = {
   mandate_id: `mnd_${ABSENT}`,
   authorization_id: `aut_${ABSENT}`,
   subject_reference: "nobody",
-  passkey_id: `psk_${ABSENT}`
+  passkey_id: `psk_${ABSENT}`,
+  webhook_endpoint_id: `whe_${ABSENT}`,
+  delivery_id: `dlv_${ABSENT}`
 }
+
+/** Nothing listens there, and nothing is sent: these tests have no worker. */
+const WEBHOOK_TARGET = "http://localhost:19999/hook"
 
 const RECURRING = {
   kind: "RECURRING",
@@ -33,7 +38,11 @@ const settle = Effect.fnUntraced(function* (tenant: Tenant) {
   yield* tenant.openSession(pending.id)
   const first = yield* tenant.propose(active.id)
   yield* tenant.commit(first)
+  // The second is the newest, so that a list has more than one page.
+  yield* tenant.write("POST", "/v1/webhook-endpoints", { url: WEBHOOK_TARGET })
+  const endpoint = bodyOf(yield* tenant.write("POST", "/v1/webhook-endpoints", { url: WEBHOOK_TARGET }), 201)
   const second = yield* tenant.propose(active.id)
+  const deliveries = yield* tenant.get(`/v1/webhook-endpoints/${endpoint.id}/deliveries`)
   const passkeys = yield* tenant.get(`/v1/subjects/${SUBJECT}/passkeys`)
   return {
     active: active.id as string,
@@ -43,7 +52,9 @@ const settle = Effect.fnUntraced(function* (tenant: Tenant) {
       mandate_id: active.id,
       authorization_id: second.id,
       subject_reference: SUBJECT,
-      passkey_id: passkeys.data[0].id
+      passkey_id: passkeys.data[0].id,
+      webhook_endpoint_id: endpoint.id,
+      delivery_id: deliveries.data[0].id
     } as Readonly<Record<string, string>>
   }
 })
@@ -106,8 +117,9 @@ const shownTo = Effect.fnUntraced(function* (tenant: Tenant, { active, pending }
   const paths = [active, pending].flatMap((id) =>
     ["", "/events", "/authorizations"].map((rest) => `/v1/mandates/${id}${rest}`)
   )
-  return yield* Effect.forEach([...paths, "/v1/mandates", `/v1/subjects/${SUBJECT}/passkeys`], (path) =>
-    tenant.get(path)
+  return yield* Effect.forEach(
+    [...paths, "/v1/mandates", `/v1/subjects/${SUBJECT}/passkeys`, "/v1/webhook-endpoints"],
+    (path) => tenant.get(path)
   )
 })
 

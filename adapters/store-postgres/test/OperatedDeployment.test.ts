@@ -168,7 +168,9 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     const key = await answerOf("api-key", "create", ...of)
 
     const serving = start(["serve", "--no-worker"], SETTINGS)
-    const workers = [0, 1].map(() => start(["worker"], { SVC_STORE }))
+    const workers = [0, 1].map(() =>
+      start(["worker"], { SVC_STORE, SVC_MASTER_KEY: SETTINGS.SVC_MASTER_KEY })
+    )
     await until("a server that is ready", isReady)
 
     const untouched = await createExpiring(key.api_key)

@@ -13,6 +13,7 @@ import { keySetRoutes } from "./KeySetRoutes.ts"
 import { mandateRoutes } from "./MandateRoutes.ts"
 import { operationsRoutes } from "./OperationsRoutes.ts"
 import { passkeyRoutes } from "./PasskeyRoutes.ts"
+import { webhookRoutes } from "./WebhookRoutes.ts"
 
 export interface ApiServerOptions {
   /** 0 lets the system choose. */
@@ -30,6 +31,7 @@ const groupsOfRoutes = Layer.mergeAll(
   eventRoutes,
   evidenceRoutes,
   passkeyRoutes,
+  webhookRoutes,
   keySetRoutes,
   operationsRoutes
 )

@@ -1,4 +1,6 @@
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Effect, Layer } from "effect"
 import { helpOf, SETTINGS_OF, workerConfig } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
@@ -8,13 +10,20 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
-  const { logLevel, store } = yield* workerConfig
+  const { logLevel, masterKeys, store, webhookLoopback } = yield* workerConfig
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
   )
   return yield* announced.pipe(
     Layer.provide(workerLayer),
-    Layer.provide(Layer.merge(storageLayer(store, { migrations: "require" }), RandomnessNodeCrypto.layer)),
+    Layer.provide(
+      Layer.mergeAll(
+        storageLayer(store, { migrations: "require" }),
+        RandomnessNodeCrypto.layer,
+        SecretSealerNodeCrypto.layer(masterKeys),
+        WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
+      )
+    ),
     Layer.provide(JsonLog.layer(logLevel)),
     Layer.launch
   )
@@ -26,7 +35,7 @@ export const workerCommand: Command = {
   summary: "the background work alone, on a Postgres server",
   help: helpOf(
     `svc worker: records transitions when they come due (approval deadlines, starts and ends of windows, expiries), without
-waiting for somebody to look. Any number of workers share one Postgres server. Correct answers never depend on them.`,
+waiting for somebody to look, and delivers webhooks. Any number of workers share one Postgres server. Correct answers never depend on them.`,
     SETTINGS_OF.worker
   ),
   run: Effect.fnUntraced(function* (words) {
