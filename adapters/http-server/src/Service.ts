@@ -1,9 +1,12 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
+import { cachedKeySets } from "@svc/identity-jwt/KeySetCache"
 import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierOnDemand"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
+import { fetchKeySet } from "@svc/webhook-http/KeySetFetch"
+import { dnsResolve } from "@svc/webhook-http/NameResolver"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Layer } from "effect"
 import * as ApiServer from "./api/ApiServer.ts"
@@ -39,7 +42,11 @@ export const portsLayer = (
     ),
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
-    IdentityVerifierJose.layer,
+    IdentityVerifierJose.layerWith({
+      resolveKeys: cachedKeySets(
+        fetchKeySet({ guard: { loopbackAllowed: config.webhookLoopback, resolve: dnsResolve() } })
+      )
+    }),
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
     deployment(config, options.localhostReturnOrigins)

@@ -1,7 +1,11 @@
 import { constants, createHmac, generateKeyPairSync, type KeyObject, sign as nodeSign } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import type { IdentityAlgorithm, IdentitySettings } from "@svc/domain/Organization"
-import { IdentityAssertionRefused, IdentityVerifier } from "@svc/domain/ports/IdentityVerifier"
+import {
+  IdentityAssertionRefused,
+  IdentityKeysUnavailable,
+  IdentityVerifier
+} from "@svc/domain/ports/IdentityVerifier"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { Cause, Effect, Exit } from "effect"
 import * as fc from "fast-check"
@@ -87,11 +91,11 @@ const written = (name: string, value: string) => {
 }
 
 const verify = (assertion: string, settings: IdentitySettings = es256, now = NOW, verifier = layer) =>
-  IdentityVerifier.use((service) => service.verify({ assertion, settings, now })).pipe(
+  IdentityVerifier.use((service) => service.verify({ organization: "org_1", assertion, settings, now })).pipe(
     Effect.provide(verifier)
   )
 
-const answerOf = (effect: Effect.Effect<unknown, IdentityAssertionRefused>) =>
+const answerOf = (effect: ReturnType<typeof verify>) =>
   Effect.map(Effect.exit(effect), (exit) => {
     if (Exit.isSuccess(exit)) return "accepted"
     const error = Cause.squash(exit.cause)
@@ -480,20 +484,20 @@ describe("IdentityVerifierJose", () => {
           }
         })
         assert.strictEqual(yield* answerOf(verify(token, remote, NOW, resolver)), "accepted")
-        assert.deepStrictEqual(asked, [{ jwksUri, kid: KID }])
+        assert.deepStrictEqual(asked, [{ organization: "org_1", jwksUri, kid: KID }])
       })
     )
 
-    it.effect("refuse the assertion when the resolver fails, and are not asked for a malformed one", () =>
+    it.effect("are unavailable when the resolver says so, and are not asked for a malformed one", () =>
       Effect.gen(function* () {
         let asked = 0
         const resolver = layerWith({
           resolveKeys: () => {
             asked += 1
-            return Effect.fail("unreachable")
+            return Effect.fail(new IdentityKeysUnavailable({ cause: "unreachable", retryAfterSeconds: 5 }))
           }
         })
-        assert.strictEqual(yield* answerOf(verify(token, remote, NOW, resolver)), "keys_unavailable")
+        assert.instanceOf(yield* Effect.flip(verify(token, remote, NOW, resolver)), IdentityKeysUnavailable)
         yield* answerOf(verify(forge({ alg: "none" }, honestClaims), remote, NOW, resolver))
         yield* answerOf(verify("x", remote, NOW, resolver))
         assert.strictEqual(asked, 1)

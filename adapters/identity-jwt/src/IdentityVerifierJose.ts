@@ -1,11 +1,11 @@
-import type { IdentityAlgorithm, IdentitySettings } from "@svc/domain/Organization"
+import type { IdentityAlgorithm } from "@svc/domain/Organization"
 import {
   IdentityAssertionRefused,
+  type IdentityKeysUnavailable,
   IdentityVerifier,
   type VerifiedIdentity
 } from "@svc/domain/ports/IdentityVerifier"
-import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect, Layer, Redacted, type Result } from "effect"
+import { Effect, Layer, type Result } from "effect"
 import { type CryptoKey, compactVerify } from "jose"
 import { readClaims, readCompactJws } from "./CompactJws.ts"
 import { checkClaims } from "./IdentityClaims.ts"
@@ -14,13 +14,13 @@ import { type IdentityKeySet, importKey, selectKey } from "./IdentityKey.ts"
 
 /**
  * Finds the key set at an organization's `jwks_uri`. `kid` is what the assertion names, so that an
- * unknown one can make it look again; caching and its bounds (part 6) are the resolver's business. A
- * failure of any kind refuses the assertion and becomes the `cause` of that.
+ * unknown one can make it look again; caching and its bounds (part 6) are the resolver's business.
  */
 export type ResolveKeys = (request: {
+  readonly organization: string
   readonly jwksUri: string
   readonly kid: string | undefined
-}) => Effect.Effect<IdentityKeySet, unknown>
+}) => Effect.Effect<IdentityKeySet, IdentityKeysUnavailable>
 
 export interface IdentityVerifierOptions {
   /** Absent: organizations whose keys are at an address have every assertion refused. */
@@ -29,25 +29,21 @@ export interface IdentityVerifierOptions {
 
 const refused = (reason: IdentityFault): IdentityAssertionRefused => new IdentityAssertionRefused({ reason })
 
-const keysUnavailable = (cause: unknown): IdentityAssertionRefused =>
-  new IdentityAssertionRefused({
-    reason: "keys_unavailable" satisfies IdentityFault,
-    cause: Redacted.make(cause)
-  })
-
 const checked = <A>(result: Result.Result<A, IdentityFault>): Effect.Effect<A, IdentityAssertionRefused> =>
   Effect.mapError(Effect.fromResult(result), refused)
 
-const noResolver: ResolveKeys = () => Effect.fail("no resolver of keys is configured")
+type Input = Parameters<IdentityVerifier["Service"]["verify"]>[0]
 
 const keysOf = (
-  settings: IdentitySettings,
+  { organization, settings }: Input,
   kid: string | undefined,
-  resolveKeys: ResolveKeys
-): Effect.Effect<IdentityKeySet, IdentityAssertionRefused> =>
-  "jwks" in settings.keys
-    ? Effect.succeed(settings.keys.jwks)
-    : Effect.mapError(resolveKeys({ jwksUri: settings.keys.jwksUri, kid }), keysUnavailable)
+  resolveKeys: ResolveKeys | undefined
+): Effect.Effect<IdentityKeySet, IdentityAssertionRefused | IdentityKeysUnavailable> => {
+  const { keys } = settings
+  if ("jwks" in keys) return Effect.succeed(keys.jwks)
+  if (resolveKeys === undefined) return Effect.fail(refused("keys_unavailable"))
+  return resolveKeys({ organization, jwksUri: keys.jwksUri, kid })
+}
 
 const checkSignature = (
   assertion: string,
@@ -60,13 +56,13 @@ const checkSignature = (
   })
 
 const verify = (
-  input: { readonly assertion: string; readonly settings: IdentitySettings; readonly now: Instant },
-  resolveKeys: ResolveKeys
-): Effect.Effect<VerifiedIdentity, IdentityAssertionRefused> =>
+  input: Input,
+  resolveKeys: ResolveKeys | undefined
+): Effect.Effect<VerifiedIdentity, IdentityAssertionRefused | IdentityKeysUnavailable> =>
   Effect.gen(function* () {
     const { assertion, settings, now } = input
     const jws = yield* checked(readCompactJws(assertion, settings.algorithms))
-    const keySet = yield* keysOf(settings, jws.kid, resolveKeys)
+    const keySet = yield* keysOf(input, jws.kid, resolveKeys)
     const key = yield* checked(selectKey(keySet, jws.kid))
     yield* checkSignature(
       assertion,
@@ -82,15 +78,13 @@ const verify = (
  * Verifies identity assertions (part 6) with jose behind a strict reading of our own: jose checks the
  * signature and nothing else. Time is the `now` of the input; the host's clock is not read.
  */
-export const layerWith = (options: IdentityVerifierOptions): Layer.Layer<IdentityVerifier> => {
-  const resolveKeys = options.resolveKeys ?? noResolver
-  return Layer.succeed(
+export const layerWith = ({ resolveKeys }: IdentityVerifierOptions): Layer.Layer<IdentityVerifier> =>
+  Layer.succeed(
     IdentityVerifier,
     IdentityVerifier.of({
       verify: Effect.fn("IdentityVerifier.verify")((input) => verify(input, resolveKeys))
     })
   )
-}
 
 /** A verifier for organizations with inline keys. */
 export const layer: Layer.Layer<IdentityVerifier> = layerWith({})

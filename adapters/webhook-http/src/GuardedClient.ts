@@ -137,6 +137,8 @@ export const exchange = Effect.fnUntraced(function* (
     Effect.catchTag("ResolutionFailed", ({ cause }) =>
       Effect.fail(new ExchangeFailed({ error: "connection_failed", cause }))
     ),
+    // Limits hold for a caller, too, that may not be interrupted.
+    Effect.interruptible,
     Effect.timeoutOrElse({
       duration: options.connectLimitMs ?? CONNECT_LIMIT_MS,
       orElse: () => Effect.fail(new ExchangeFailed({ error: "timeout" }))

@@ -155,6 +155,21 @@ describe("an attempt", () => {
   )
 })
 
+describe("limits", () => {
+  it.live("hold where the caller may not be interrupted", () =>
+    Effect.gen(function* () {
+      const silent = yield* silentReceiver()
+      const connecting = deliverTo(urlOf(silent), { connectLimitMs: 100 })
+      assert.strictEqual((yield* Effect.uninterruptible(connecting)).error, "timeout")
+      const receiver = yield* tlsReceiver(certified, () => undefined)
+      const waiting = deliverTo(urlOf(receiver), { wholeLimitMs: 300 })
+      assert.strictEqual((yield* Effect.uninterruptible(waiting)).error, "timeout")
+      const hanging = check("https://nowhere.example/", { resolve: () => Effect.never, connectLimitMs: 50 })
+      assert.strictEqual(yield* Effect.uninterruptible(hanging), "name_unresolved")
+    })
+  )
+})
+
 describe("a hostile answer", () => {
   const HEAD = "HTTP/1.1 200 OK\r\n"
 

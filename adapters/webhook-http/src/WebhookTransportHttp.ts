@@ -76,6 +76,8 @@ const deliver = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const begunAt = yield* clock.monotonicTimeNanos
   const outcome = yield* statusOf(settings, layerScope, { method: "POST", ...attempt }).pipe(
+    // The limit holds for a caller, too, that may not be interrupted.
+    Effect.interruptible,
     Effect.timeoutOrElse({
       duration: settings.wholeLimitMs,
       orElse: () => Effect.fail(new ExchangeFailed({ error: "timeout" }))
@@ -94,6 +96,7 @@ const check = ({ guard, connectLimitMs }: Settings, url: string): Effect.Effect<
   const unresolved = Effect.fail(new TargetRefused({ reason: "name_unresolved" }))
   return checkTarget(guard, url).pipe(
     Effect.catchTag("ResolutionFailed", () => unresolved),
+    Effect.interruptible,
     Effect.timeoutOrElse({ duration: connectLimitMs, orElse: () => unresolved }),
     Effect.asVoid
   )

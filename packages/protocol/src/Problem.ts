@@ -260,7 +260,7 @@ export const PROBLEMS = {
   store_unavailable: kind(
     503,
     "The store is unavailable",
-    "What is recorded could not be read or written, so nothing is answered from guesses.",
+    "What is recorded could not be read or written, or the keys at the organization's jwks_uri could not be fetched, so nothing is answered from guesses.",
     "Repeat the request after Retry-After, under the same Idempotency-Key if it is a write.",
     true
   )

@@ -1,3 +1,4 @@
+import type { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { SignerUnavailable } from "@svc/domain/ports/Signer"
 import type * as Refusals from "@svc/domain/Refusals"
@@ -12,6 +13,7 @@ export type DomainRefusal =
   | InstanceOf<(typeof Refusals)[keyof typeof Refusals]>
   | StoreUnavailable
   | SignerUnavailable
+  | IdentityKeysUnavailable
 
 /** Each refusal of the domain stands for one problem (part 2). */
 const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
@@ -38,7 +40,8 @@ const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   WebhookEndpointLimitReached: "webhook_endpoint_limit_reached",
   WebhookTargetNotAllowed: "webhook_target_not_allowed",
   StoreUnavailable: "store_unavailable",
-  SignerUnavailable: "store_unavailable"
+  SignerUnavailable: "store_unavailable",
+  IdentityKeysUnavailable: "store_unavailable"
 }
 
 /** `Retry-After` of a 503 that names no other time, in seconds. */
@@ -57,6 +60,8 @@ export const refusedOf = (refusal: DomainRefusal): Refused => {
       return new Refused({ code, detail: refusal.detail })
     case "StoreUnavailable":
       return unavailable(refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
+    case "IdentityKeysUnavailable":
+      return unavailable(refusal.retryAfterSeconds)
     case "SignerUnavailable":
       return unavailable(RETRY_AFTER_SECONDS)
     default:
@@ -67,15 +72,18 @@ export const refusedOf = (refusal: DomainRefusal): Refused => {
 const unavailable = (seconds: number): Refused =>
   new Refused({ code: "store_unavailable", headers: { "retry-after": String(seconds) } })
 
+type Unavailable = StoreUnavailable | SignerUnavailable | IdentityKeysUnavailable
+
+const isUnavailable = (refusal: DomainRefusal): refusal is Unavailable =>
+  CODES[refusal._tag] === "store_unavailable"
+
 /** Runs a program and answers its refusals as problems; what made something unavailable is logged. */
 export const refusing = <A, R>(
   program: Effect.Effect<A, DomainRefusal | Refused, R>
 ): Effect.Effect<A, Refused, R> =>
   Effect.catch(program, (refusal) => {
     if (refusal._tag === "Refused") return Effect.fail(refusal)
-    if (refusal._tag !== "StoreUnavailable" && refusal._tag !== "SignerUnavailable") {
-      return Effect.fail(refusedOf(refusal))
-    }
+    if (!isUnavailable(refusal)) return Effect.fail(refusedOf(refusal))
     return Effect.andThen(
       Effect.logWarning("unavailable", refusal._tag, refusal.cause),
       Effect.fail(refusedOf(refusal))

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises"
 import type { IdentityAlgorithm, IdentitySettings, Organization } from "@svc/domain/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { isRegistrableReturnOrigin } from "@svc/domain/ReturnUrl"
+import { parseTarget } from "@svc/domain/WebhookTarget"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
@@ -50,20 +51,26 @@ const readKeySet = (path: string): Effect.Effect<{ readonly keys: ReadonlyArray<
   )
 
 const keysOf = Effect.fnUntraced(function* (
-  options: CreateOptions
+  options: CreateOptions,
+  loopbackAllowed: boolean
 ): Effect.fn.Return<IdentitySettings["keys"], StartFault> {
   const { "identity-jwks": path, "identity-jwks-uri": jwksUri } = options
   if (path !== undefined && jwksUri === undefined) return { jwks: yield* readKeySet(path) }
-  const url = jwksUri === undefined ? null : URL.parse(jwksUri)
-  const isPlain = url?.protocol === "https:" && url.username === "" && url.password === ""
-  if (path === undefined && jwksUri !== undefined && isPlain) return { jwksUri }
+  if (
+    path === undefined &&
+    jwksUri !== undefined &&
+    parseTarget(jwksUri, { loopbackAllowed }) !== undefined
+  ) {
+    return { jwksUri }
+  }
   return yield* badUsage(
-    "one of --identity-jwks and an https --identity-jwks-uri, without a user name, says where the keys are"
+    "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are"
   )
 })
 
 const identityOf = Effect.fnUntraced(function* (
-  options: CreateOptions
+  options: CreateOptions,
+  environment: Organization["environment"]
 ): Effect.fn.Return<IdentitySettings | undefined, StartFault> {
   const isAbsent = Object.entries(options).every(
     ([name, value]) => !name.startsWith("identity-") || value === undefined || value.length === 0
@@ -76,7 +83,7 @@ const identityOf = Effect.fnUntraced(function* (
     algorithms: yield* Effect.forEach(named.length === 0 ? ["ES256"] : named, (name) =>
       oneOf(ALGORITHMS, name, "identity-algorithm")
     ),
-    keys: yield* keysOf(options)
+    keys: yield* keysOf(options, environment === "test")
   }
 })
 
@@ -101,7 +108,7 @@ const settingsOf = Effect.fnUntraced(function* (
     returnOrigins.every((origin) => isRegistrableReturnOrigin(origin, environment === "test")),
     "--return-origin must be an https origin such as https://shop.example"
   )
-  const identity = yield* identityOf(options)
+  const identity = yield* identityOf(options, environment)
   const name = yield* needed(options.name, "name")
   yield* refuseUnless(
     [...name].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(name),

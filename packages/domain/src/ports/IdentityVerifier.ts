@@ -10,6 +10,16 @@ export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertio
   readonly cause?: Redacted.Redacted<unknown>
 }> {}
 
+/**
+ * The keys at the organization's `jwks_uri` cannot be had now. Nothing is said of the assertion: the same one may be
+ * accepted a moment later.
+ */
+export class IdentityKeysUnavailable extends Data.TaggedError("IdentityKeysUnavailable")<{
+  /** For the log only; it quotes nothing of the assertion. */
+  readonly cause: unknown
+  readonly retryAfterSeconds: number
+}> {}
+
 export interface VerifiedIdentity {
   readonly issuer: string
   readonly subject: string
@@ -24,9 +34,11 @@ export class IdentityVerifier extends Context.Service<
   IdentityVerifier,
   {
     readonly verify: (input: {
+      /** Whose assertion it is: what is fetched for one organization serves no other. */
+      readonly organization: string
       readonly assertion: string
       readonly settings: IdentitySettings
       readonly now: Instant
-    }) => Effect.Effect<VerifiedIdentity, IdentityAssertionRefused>
+    }) => Effect.Effect<VerifiedIdentity, IdentityAssertionRefused | IdentityKeysUnavailable>
   }
 >()("@svc/domain/ports/IdentityVerifier") {}

@@ -11,7 +11,11 @@ import type { MandateState } from "../MandateState.ts"
 import type { Organization } from "../Organization.ts"
 import { prepareTerms } from "../PreparedTerms.ts"
 import { Deployment } from "../ports/Deployment.ts"
-import { IdentityVerifier, type VerifiedIdentity } from "../ports/IdentityVerifier.ts"
+import {
+  type IdentityKeysUnavailable,
+  IdentityVerifier,
+  type VerifiedIdentity
+} from "../ports/IdentityVerifier.ts"
 import { MandateStore, StoreUnavailable, type UniqueClaim } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { SecretSealer } from "../ports/SecretSealer.ts"
@@ -115,14 +119,20 @@ const verifyIdentity = Effect.fnUntraced(function* (
   organization: Organization,
   assertion: string,
   now: Instant
-): Effect.fn.Return<VerifiedIdentity, IdentityAssertionInvalid, IdentityVerifier> {
+): Effect.fn.Return<VerifiedIdentity, IdentityAssertionInvalid | IdentityKeysUnavailable, IdentityVerifier> {
   const verifier = yield* IdentityVerifier
   const { identity } = organization
   if (identity === undefined) return yield* new IdentityAssertionInvalid()
-  return yield* verifier.verify({ assertion, settings: identity, now }).pipe(
-    Effect.tapError((refused) => Effect.logInfo("identity assertion refused", refused.reason)),
-    Effect.mapError(() => new IdentityAssertionInvalid())
-  )
+  return yield* verifier
+    .verify({ organization: organization.id, assertion, settings: identity, now })
+    .pipe(
+      Effect.catchTag("IdentityAssertionRefused", ({ reason }) =>
+        Effect.andThen(
+          Effect.logInfo("identity assertion refused", reason),
+          Effect.fail(new IdentityAssertionInvalid())
+        )
+      )
+    )
 })
 
 const openSession = Effect.fnUntraced(function* (
@@ -164,6 +174,7 @@ type Failure =
   | ReturnUrlNotAllowed
   | StateConflict
   | IdentityAssertionInvalid
+  | IdentityKeysUnavailable
   | SubjectMismatch
   | EnrolmentNotAllowed
   | AssertionReplayed
