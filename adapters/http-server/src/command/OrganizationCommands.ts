@@ -171,7 +171,7 @@ const create: StoreCommand = {
                                      retired
   --identity-issuer <iss>            who vouches for end users; goes with the next two
   --identity-audience <aud>
-  --identity-jwks-uri <address>      where its public keys are; or --identity-jwks <file>, a key set
+  --identity-jwks-uri <address>      where its public keys are, kept for 5 minutes; or --identity-jwks <file>, a key set
   --identity-algorithm <alg>...      ES256 (default), EdDSA, PS256, RS256`,
     SETTINGS_OF.storeAndEnvironment
   ),

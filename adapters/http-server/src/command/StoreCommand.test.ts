@@ -91,6 +91,23 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
       })
     )
 
+    it.effect("keep where the keys of identity assertions are", () =>
+      Effect.gen(function* () {
+        const uri = "https://id.example/keys?v=1"
+        const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", ...identity, "--identity-jwks-uri", uri]
+        ])
+        assert.strictEqual(made.identity.jwks_uri, uri)
+        assert.deepStrictEqual(
+          yield* run("organization show", ["--organization", made.organization_id]),
+          made
+        )
+        const found = yield* (yield* Organizations).find(made.organization_id)
+        assert.deepStrictEqual(found?.identity?.keys, { jwksUri: uri })
+      })
+    )
+
     it.effect("say who may create passkeys, FIRST_USE unless told otherwise", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations
@@ -241,6 +258,9 @@ describe("bad options", () => {
         [[...named, "--return-origin", "https://a.example/"], "--return-origin must be an https"],
         [identity, "one of --identity-jwks and an https"],
         [[...identity, "--identity-jwks-uri", "http://a.example"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://10.0.0.1/"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://a@b.example/"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://localhost/"], "one of --identity-jwks and an https"],
         [[...identity, "--identity-jwks", jwks], "--identity-jwks must name a file"],
         [[...named, "--identity-audience", "a"], "--identity-issuer is missing"],
         [[...named, "--passkey-enrolment", "never"], "--passkey-enrolment must be one of FIRST_USE"],
