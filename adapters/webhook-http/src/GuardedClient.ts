@@ -1,7 +1,7 @@
 import type { Socket } from "node:net"
 import type { TargetRefused } from "@svc/domain/ports/WebhookTransport"
 import { Effect, type Scope } from "effect"
-import { Client, type Dispatcher, errors } from "undici"
+import type { Client, Dispatcher } from "undici"
 import { connectTo, ExchangeFailed } from "./GuardedConnection.ts"
 import type { ResolutionFailed } from "./NameResolver.ts"
 import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
@@ -38,10 +38,11 @@ export type GuardedAnswer = Pick<Dispatcher.ResponseData, "statusCode" | "header
 
 const CONNECTION_ERRORS = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
 
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause ? String(cause.code) : ""
+
 const errorOf = (cause: unknown): ExchangeFailed["error"] =>
-  cause instanceof Error && "code" in cause && CONNECTION_ERRORS.includes(String(cause.code))
-    ? "connection_failed"
-    : "response_invalid"
+  CONNECTION_ERRORS.includes(codeOf(cause)) ? "connection_failed" : "response_invalid"
 
 interface Connected {
   readonly url: URL
@@ -51,7 +52,9 @@ interface Connected {
 /** HTTP/1.1 over this connection, for one request. */
 const clientOver = ({ socket, url }: Connected) =>
   Effect.acquireRelease(
-    Effect.sync(() => {
+    Effect.promise(async () => {
+      // Loaded with the first request: it would take a large part of a server's start.
+      const { Client } = await import("undici")
       let unused: Socket | undefined = socket
       return new Client(url.origin, {
         // Never within the call itself, in which the client does not yet wait for a connection.
@@ -107,7 +110,7 @@ const send = (client: Client, { url, socket }: Connected, request: GuardedReques
     catch: (cause) => cause
   }).pipe(
     Effect.catch((cause) =>
-      cause instanceof errors.InvalidArgumentError
+      codeOf(cause) === "UND_ERR_INVALID_ARG"
         ? Effect.die(cause)
         : Effect.fail(new ExchangeFailed({ error: errorOf(cause), cause }))
     )
