@@ -6,10 +6,13 @@ import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type GroupOutcome, LANE_PATIENCE, MAX_GROUP_LENGTH, makeLanes } from "./AppendLanes.ts"
 
+/** 2026-12-01T00:00:00Z; which instant it is matters to no lane. */
+const NOW = 1_796_083_200_000_000_000n
+
 const appended: Exit.Exit<Appended> = Exit.succeed({ revision: 1 })
 
 const newChange = (parts: Partial<StreamChange> = {}): StreamChange => ({
-  ...createdChange(newPlace(), 0n),
+  ...createdChange(newPlace(), NOW),
   ...parts
 })
 
@@ -95,7 +98,7 @@ describe("lanes of appends", () => {
       const recorder = makeRecorder()
       const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
       const change = newChange()
-      const current = { now: 0n, stream: { organization: "o", state: { mandate: change.mandateState } } }
+      const current = { now: NOW, stream: { organization: "o", state: { mandate: change.mandateState } } }
       const changes = [
         change,
         newChange({ claims: [claimOf("assertion", "jti", { expiresAt: 1n })] }),
