@@ -1,4 +1,5 @@
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Result, Semaphore } from "effect"
 import { type IdentityKeySet, selectKey } from "./IdentityKey.ts"
 import type { ResolveKeys } from "./IdentityVerifierJose.ts"
@@ -11,8 +12,6 @@ export const UNKNOWN_KID_PAUSE_SECONDS = 30
 export const FAILURE_PAUSE_SECONDS = 5
 /** Most key sets that are kept; the one that was kept first makes room. */
 export const MAX_KEY_SETS = 10_000
-
-const NANOS_PER_SECOND = 1_000_000_000n
 
 /** Gets the key set at an address, at most once for each time it is run. */
 export type FetchKeySet = (jwksUri: string) => Effect.Effect<IdentityKeySet, unknown>

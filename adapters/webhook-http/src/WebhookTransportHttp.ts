@@ -1,4 +1,5 @@
 import { type AttemptResult, TargetRefused, WebhookTransport } from "@svc/domain/ports/WebhookTransport"
+import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Exit, Layer, Scope } from "effect"
 import {
   CONNECT_LIMIT_MS,
@@ -15,8 +16,6 @@ import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
 export const DISCARD_MAX_BYTES = 16_384
 /** How long a receiver may take to finish its answer once its status is known, in milliseconds. */
 export const DISCARD_LIMIT_MS = 1000
-
-const NANOS_PER_MS = 1_000_000n
 
 export interface WebhookTransportOptions extends Omit<GuardedClientOptions, "guard"> {
   readonly loopbackAllowed: boolean
@@ -88,7 +87,7 @@ const deliver = Effect.fnUntraced(function* (
       ExchangeFailed: ({ error }) => Effect.succeed({ error })
     })
   )
-  const durationMs = Number(((yield* clock.monotonicTimeNanos) - begunAt) / NANOS_PER_MS)
+  const durationMs = Number(((yield* clock.monotonicTimeNanos) - begunAt) / NANOS_PER_MILLISECOND)
   return { ...outcome, durationMs }
 })
 

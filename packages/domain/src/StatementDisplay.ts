@@ -22,20 +22,9 @@ interface Writer {
   readonly words: StatementWords
   readonly currency: string
   readonly exponent: number
+  readonly currencyDisplay: "symbol" | "code"
   readonly list: Intl.ListFormat
 }
-
-const writerIn = (language: Language, currency: string): Writer => ({
-  language,
-  locale: formattingLocale(language),
-  words: STATEMENT_WORDS[language],
-  currency,
-  exponent: minorUnit(currency) ?? 0,
-  list: new Intl.ListFormat(language, { type: "conjunction" })
-})
-
-/** A piece of text within a text of the language, whose order of characters is not to touch its neighbours'. */
-const embedded = ({ language }: Writer, text: string): string => isolated(text, directionOf(language))
 
 const symbolOf = (locale: string, currency: string): string => {
   const parts = new Intl.NumberFormat(locale, { style: "currency", currency }).formatToParts(0)
@@ -59,17 +48,30 @@ const countSymbols = (locale: string): ReadonlyMap<string, number> => {
   return counts
 }
 
-/** Whether a currency's symbol is no other's, in the language. */
-const isSymbolUnique = ({ currency, locale }: Writer): boolean =>
-  countSymbols(locale).get(symbolOf(locale, currency)) === 1
+/** A currency whose symbol is another's too, in the language, goes by its code. */
+const currencyDisplayOf = (locale: string, currency: string): Writer["currencyDisplay"] =>
+  countSymbols(locale).get(symbolOf(locale, currency)) === 1 ? "symbol" : "code"
+
+const writerIn = (language: Language, currency: string): Writer => ({
+  language,
+  locale: formattingLocale(language),
+  words: STATEMENT_WORDS[language],
+  currency,
+  exponent: minorUnit(currency) ?? 0,
+  currencyDisplay: currencyDisplayOf(formattingLocale(language), currency),
+  list: new Intl.ListFormat(language, { type: "conjunction" })
+})
+
+/** A piece of text within a text of the language, whose order of characters is not to touch its neighbours'. */
+const embedded = ({ language }: Writer, text: string): string => isolated(text, directionOf(language))
 
 /** An amount in major units with the exponent of ISO 4217, not of the locale library (part 6). */
 const money = (writer: Writer, amount: number): string => {
-  const { currency, exponent, locale } = writer
+  const { currency, currencyDisplay, exponent, locale } = writer
   const text = new Intl.NumberFormat(locale, {
     style: "currency",
     currency,
-    currencyDisplay: isSymbolUnique(writer) ? "symbol" : "code",
+    currencyDisplay,
     minimumFractionDigits: exponent,
     maximumFractionDigits: exponent
   }).format(formatMajorUnits(amount, exponent) as Intl.StringNumericLiteral)

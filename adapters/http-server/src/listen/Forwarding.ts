@@ -1,3 +1,4 @@
+import { isSuccess } from "@svc/domain/webhook/WebhookDelivery"
 import { notificationOf } from "@svc/protocol/EventNotification"
 import type { FeedEvent } from "@svc/protocol/Journal"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
@@ -51,7 +52,7 @@ const attempt = (target: ForwardTarget, body: Uint8Array<ArrayBuffer>) =>
   })
 
 const isDelivered = (outcome: Forwarded["outcome"]): boolean =>
-  "status" in outcome && outcome.status >= 200 && outcome.status < 300
+  "status" in outcome && isSuccess(outcome.status)
 
 /** Sends an event as a webhook would be sent (part 8), a few times if need be. It does not fail. */
 export const forward = Effect.fnUntraced(function* (

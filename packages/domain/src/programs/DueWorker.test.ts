@@ -8,14 +8,8 @@ import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
 import { DueLeases } from "../ports/DueLeases.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
-import {
-  DUE_BATCH,
-  dueWorker,
-  IDLE_PAUSE_MILLISECONDS,
-  LONGEST_PAUSE_MILLISECONDS,
-  recordDueTransitions,
-  STREAM_TIMEOUT
-} from "./DueWorker.ts"
+import { DUE_BATCH, dueWorker, recordDueTransitions, STREAM_TIMEOUT } from "./DueWorker.ts"
+import { IDLE_PAUSE_MILLISECONDS, LONGEST_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
 
 /** Creates mandates that expire unapproved after a day, each of an organization of its own. */
 const createExpiring = Effect.fnUntraced(function* (count: number) {

@@ -5,6 +5,7 @@ import { DueLeases, type DueStream } from "../ports/DueLeases.ts"
 import { type MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { readStream } from "./StreamProgram.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures } from "./WorkerPause.ts"
 
 /** Streams that are leased at a time. */
 export const DUE_BATCH = 64
@@ -12,10 +13,6 @@ export const DUE_BATCH = 64
 const LEASE_SECONDS = 30n
 /** Streams of a batch that are brought up to date at once. */
 const AT_ONCE = 8
-/** Pause of a worker that found less than a whole batch, in milliseconds. */
-export const IDLE_PAUSE_MILLISECONDS = 1000
-/** Longest pause after failures in a row of the store itself, in milliseconds; it doubles up to there. */
-export const LONGEST_PAUSE_MILLISECONDS = 15_000
 /** Longest that one stream may take, and so longest that a worker which is stopped goes on with it. */
 export const STREAM_TIMEOUT = "10 seconds"
 /** Longest that a worker which is stopped waits to give its leases back; they run out by themselves. */
@@ -101,7 +98,7 @@ interface After {
 
 const afterFailures = (failures: number): After => ({
   failures,
-  pauseMilliseconds: Math.min(IDLE_PAUSE_MILLISECONDS * 2 ** (failures - 1), LONGEST_PAUSE_MILLISECONDS)
+  pauseMilliseconds: pauseAfterFailures(failures)
 })
 
 const round = (failures: number): Effect.Effect<After, never, Ports> =>

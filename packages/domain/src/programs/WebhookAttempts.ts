@@ -21,12 +21,6 @@ interface Folded {
   readonly deliveries: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
 }
 
-const resultOf = ({ durationMs, error, status }: AttemptResult): AttemptResult => ({
-  durationMs,
-  ...(status === undefined ? {} : { status }),
-  ...(error === undefined ? {} : { error })
-})
-
 /** Folds the ends of attempts into their endpoint, one after the other; those that are nobody's any more are left out. */
 const fold = (
   start: WebhookEndpointState,
@@ -40,7 +34,7 @@ const fold = (
     const both =
       result === "lost"
         ? { endpoint, delivery: loseAttempt(delivery, now, draw()) }
-        : finishAttempt({ endpoint, delivery }, { token, result: resultOf(result), now, uniform: draw() })
+        : finishAttempt({ endpoint, delivery }, { token, result, now, uniform: draw() })
     if (both?.delivery === undefined) continue
     endpoint = both.endpoint
     deliveries.push({ next: both.delivery, token })

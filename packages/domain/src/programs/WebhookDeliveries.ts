@@ -13,7 +13,8 @@ import { mayRedeliver, shownDeliveryState, type WebhookDeliveryState } from "../
 import { webhookDeliveryOf } from "../webhook/WebhookResource.ts"
 import { pageOf, textCursor } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
-import { keyedOperation, type WriteRequest, type Written } from "./Write.ts"
+import { webhookTurn } from "./WebhookEndpoints.ts"
+import { type Operation, optionallyKeyed, type WriteRequest, type Written } from "./Write.ts"
 
 /** Deliveries of an endpoint, newest first (part 8, GET /v1/webhook-endpoints/{id}/deliveries). */
 export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function* (query: {
@@ -62,7 +63,7 @@ const inactive = ({ endpoint }: StoredEndpoint): StateConflict =>
 /** Adds a delivery to an active endpoint, once for a key if there is one. */
 const addDelivery = <E, R>(
   request: DeliveryWrite,
-  operation: { readonly operation: string; readonly path: Readonly<Record<string, string>> },
+  operation: Operation,
   addition: (ground: Ground) => Effect.Effect<Addition, E, R>
 ): Effect.Effect<
   Written<WebhookDelivery>,
@@ -71,7 +72,7 @@ const addDelivery = <E, R>(
 > => {
   const { deliveryId, endpointId } = request
   const organization = request.organization.id
-  const key = request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)
+  const key = optionallyKeyed(request, operation)
   const attempt = Effect.gen(function* () {
     const store = yield* WebhookStore
     if (!isIdentifier("whe_", endpointId)) return yield* new NotFound()
@@ -104,10 +105,7 @@ const addDelivery = <E, R>(
     yield* store.addDelivery({ organization, delivery, body, claims })
     return { resource: webhookDeliveryOf(delivery, stored), replayed: false }
   })
-  return untilRecorded(
-    Effect.succeed(JSON.stringify([organization, "webhook_endpoints"])),
-    attempt
-  ) as Effect.Effect<
+  return untilRecorded(webhookTurn(organization), attempt) as Effect.Effect<
     Written<WebhookDelivery>,
     E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
     R | WebhookStore | Randomness

@@ -32,7 +32,14 @@ import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
 import { drawSecret } from "./ApprovalSessions.ts"
 import { pageOf, textCursor } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
-import { type KeyedOperation, keyedOperation, validBody, type WriteRequest, type Written } from "./Write.ts"
+import {
+  type KeyedOperation,
+  keyedOperation,
+  optionallyKeyed,
+  validBody,
+  type WriteRequest,
+  type Written
+} from "./Write.ts"
 
 const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 
@@ -60,14 +67,8 @@ const newSecret = Effect.fnUntraced(function* (
 })
 
 /** Endpoints of an organization are few, and their writes take turns together. */
-const turnOf = (organization: string) => Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
-
-/** The idempotency key of a write that may do without one. */
-const optionalKey = (
-  request: WriteRequest,
-  operation: Parameters<typeof keyedOperation>[1]
-): KeyedOperation | undefined =>
-  request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)
+export const webhookTurn = (organization: string) =>
+  Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
 
 /**
  * Registers an endpoint (part 8, POST /v1/webhook-endpoints). The secret is in this answer and in no other; a replay omits
@@ -127,7 +128,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
     })
     return { resource: webhookEndpointOf({ endpoint, revision }, secret), replayed: false }
   }).pipe(Effect.catchTag("EndpointLimitReached", () => Effect.fail(new WebhookEndpointLimitReached())))
-  return yield* untilRecorded(turnOf(organization), attempt)
+  return yield* untilRecorded(webhookTurn(organization), attempt)
 })
 
 /** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). */
@@ -211,7 +212,7 @@ const writeEndpoint = <E, R>(
 > => {
   const { endpointId } = request
   const organization = request.organization.id
-  const key = optionalKey(request, { operation, path: { webhook_endpoint_id: endpointId } })
+  const key = optionallyKeyed(request, { operation, path: { webhook_endpoint_id: endpointId } })
   const attempt = Effect.gen(function* () {
     const store = yield* WebhookStore
     const { isReplay, now, stored } = yield* loadNamed({ organization, endpointId }, key)
@@ -233,7 +234,7 @@ const writeEndpoint = <E, R>(
     return { resource: webhookEndpointOf({ endpoint: next, revision, ...kept }, secret), replayed: false }
   })
   return untilRecorded(
-    turnOf(organization),
+    webhookTurn(organization),
     // The limit is for new ones.
     attempt.pipe(Effect.catchTag("EndpointLimitReached", (never) => Effect.die(never)))
   ) as Effect.Effect<

@@ -9,6 +9,7 @@ import { type ClaimedDelivery, type StoredEndpoint, WebhookStore } from "../port
 import { type AttemptResult, WebhookTransport } from "../ports/WebhookTransport.ts"
 import { type EndedAttempt, recordEnds, recordLostAttempts } from "./WebhookAttempts.ts"
 import { webhookSealContext } from "./WebhookEndpoints.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures } from "./WorkerPause.ts"
 
 /** Attempts that one worker has under way at most, over all endpoints. */
 export const ATTEMPTS_AT_ONCE = 256
@@ -21,10 +22,6 @@ const CLAIM_BATCH = 64
  * worker that lives is not taken for lost.
  */
 const CLAIM_SECONDS = 60n
-/** Pause of a worker that found nothing to do, in milliseconds; a wake-up ends it. */
-export const IDLE_PAUSE_MILLISECONDS = 1000
-/** Longest pause after failures of the store in a row, in milliseconds. */
-const LONGEST_PAUSE_MILLISECONDS = 15_000
 /** How often attempts of lost workers are looked for, in nanoseconds. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
 /** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
@@ -198,10 +195,9 @@ const make = Effect.gen(function* () {
   }).pipe(
     Effect.catchCause((cause) => {
       failures += 1
-      const milliseconds = Math.min(IDLE_PAUSE_MILLISECONDS * 2 ** (failures - 1), LONGEST_PAUSE_MILLISECONDS)
       return Effect.andThen(
         Effect.logWarning("webhook deliveries cannot be looked for; trying again", cause),
-        Effect.sleep(milliseconds)
+        Effect.sleep(pauseAfterFailures(failures))
       )
     })
   )

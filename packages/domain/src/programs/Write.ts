@@ -28,7 +28,7 @@ import {
 /** A lifecycle write as a caller sends it. */
 export interface WriteRequest {
   readonly organization: Organization
-  /** 1 to 255 visible ASCII characters (part 3). */
+  /** 1 to 255 visible ASCII characters (part 3); empty where the write may do without one and has none. */
   readonly idempotencyKey: string
   /** The JSON body, not yet checked against its schema. */
   readonly body: JsonValue
@@ -64,6 +64,10 @@ export const keyedOperation = (request: WriteRequest, operation: Operation): Key
       held.fingerprint === fingerprint ? Effect.void : Effect.fail(new IdempotencyKeyReused())
   }
 }
+
+/** The idempotency key of a write that may do without one: an empty text is none. */
+export const optionallyKeyed = (request: WriteRequest, operation: Operation): KeyedOperation | undefined =>
+  request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)
 
 /** A body that fits its schema, or every fault of it. */
 export const validBody = <A>(

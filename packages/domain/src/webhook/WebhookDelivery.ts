@@ -1,5 +1,5 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
-import type { Instant } from "@svc/protocol/Timestamp"
+import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import type { AttemptError } from "../ports/WebhookTransport.ts"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
@@ -150,7 +150,7 @@ export const loseAttempt = (
 ): WebhookDeliveryState | undefined => {
   const { open } = delivery
   if (open === undefined || now < open.expiresAt) return undefined
-  const durationMs = Number((now - open.at) / 1_000_000n)
+  const durationMs = Number((now - open.at) / NANOS_PER_MILLISECOND)
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
 
@@ -168,7 +168,8 @@ export const afterReactivation = (
 ): WebhookDeliveryState => {
   if (delivery.state !== "pending" || delivery.open !== undefined) return delivery
   if (delivery.nextAttemptAt !== undefined && delivery.nextAttemptAt > now) return delivery
-  const spread = BigInt(Math.floor(uniform * Number(REACTIVATION_SPREAD_SECONDS) * 1000)) * 1_000_000n
+  const spread =
+    BigInt(Math.floor(uniform * Number(REACTIVATION_SPREAD_SECONDS) * 1000)) * NANOS_PER_MILLISECOND
   return { ...delivery, nextAttemptAt: now + spread }
 }
 
