@@ -11,10 +11,12 @@ import type { WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
 /** An attempt that has ended, by its delivery as it was when the attempt was opened. */
 export interface EndedAttempt {
   readonly delivery: WebhookDeliveryState
-  readonly token: string
   /** `lost` when nobody said how it went. */
   readonly result: AttemptResult | "lost"
 }
+
+/** What fences the end of an attempt. */
+const tokenOf = ({ open }: WebhookDeliveryState): string => open?.token ?? ""
 
 interface Folded {
   readonly endpoint: WebhookEndpointState
@@ -30,7 +32,8 @@ const fold = (
 ): Folded => {
   let endpoint = start
   const deliveries: Array<Folded["deliveries"][number]> = []
-  for (const { delivery, result, token } of ended) {
+  for (const { delivery, result } of ended) {
+    const token = tokenOf(delivery)
     const both =
       result === "lost"
         ? { endpoint, delivery: loseAttempt(delivery, now, draw()) }
@@ -74,9 +77,9 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
     const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
     stored = fresh.stored
     at = fresh.now
-    open = open.flatMap(({ delivery, ...rest }) => {
+    open = open.flatMap(({ delivery, result }) => {
       const current = isNow.get(delivery.id)
-      return current?.open?.token === rest.token ? [{ ...rest, delivery: current }] : []
+      return current?.open?.token === tokenOf(delivery) ? [{ delivery: current, result }] : []
     })
   }
 })
@@ -90,9 +93,7 @@ export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, Webhook
     const store = yield* WebhookStore
     const { expired, now } = yield* store.expiredAttempts({ limit: EXPIRED_BATCH })
     for (const [, group] of Map.groupBy(expired, ({ endpoint }) => endpoint.id)) {
-      const ended = group.map(
-        ({ delivery }): EndedAttempt => ({ delivery, token: delivery.open?.token ?? "", result: "lost" })
-      )
+      const ended = group.map(({ delivery }): EndedAttempt => ({ delivery, result: "lost" }))
       yield* recordEnds(group[0]!, ended, now)
     }
     return expired.length

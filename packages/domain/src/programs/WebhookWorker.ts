@@ -149,7 +149,7 @@ const make = Effect.gen(function* () {
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
-      Effect.flatMap((result) => record(claimed, { delivery, token: delivery.open?.token ?? "", result })),
+      Effect.flatMap((result) => record(claimed, { delivery, result })),
       // Nothing is lost: the claim runs out, the attempt is used up as `worker_lost`, and the next one comes.
       Effect.catchCause((cause) => Effect.logWarning("the end of a webhook attempt is not recorded", cause)),
       Effect.annotateLogs(about),

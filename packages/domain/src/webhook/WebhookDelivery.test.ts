@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import * as fc from "fast-check"
+import { ENDPOINT } from "../../test/ActiveEndpoint.ts"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import {
   afterReactivation,
@@ -15,21 +16,7 @@ import {
   shownDeliveryState,
   type WebhookDeliveryState
 } from "./WebhookDelivery.ts"
-import { deleted, reactivated, type WebhookEndpointState } from "./WebhookEndpoint.ts"
-
-const ENDPOINT: WebhookEndpointState = {
-  id: "whe_01jdxxxxxxxxxxxxxxxxxxxxxx",
-  organizationId: "org_01jdxxxxxxxxxxxxxxxxxxxxxx",
-  url: "https://hooks.example/svc",
-  status: "active",
-  consecutiveFailedAttempts: 0,
-  consecutiveExhaustedDeliveries: 0,
-  generation: 0,
-  secretVersion: 1,
-  sealedSecret: "sealed",
-  createdAt: 0n,
-  updatedAt: 0n
-}
+import { deleted, reactivated } from "./WebhookEndpoint.ts"
 
 const DELIVERY: WebhookDeliveryState = {
   id: "dlv_01jdxxxxxxxxxxxxxxxxxxxxxx",

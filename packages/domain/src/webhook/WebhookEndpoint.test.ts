@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
+import { ENDPOINT } from "../../test/ActiveEndpoint.ts"
 import {
   afterAttempt,
   type CountedAttempt,
@@ -7,24 +8,9 @@ import {
   MAX_EXHAUSTED_DELIVERIES,
   MAX_FAILED_ATTEMPTS,
   reactivated,
-  type WebhookEndpointState,
   wants,
   withSecret
 } from "./WebhookEndpoint.ts"
-
-const ENDPOINT: WebhookEndpointState = {
-  id: "whe_01jdxxxxxxxxxxxxxxxxxxxxxx",
-  organizationId: "org_01jdxxxxxxxxxxxxxxxxxxxxxx",
-  url: "https://hooks.example/svc",
-  status: "active",
-  consecutiveFailedAttempts: 0,
-  consecutiveExhaustedDeliveries: 0,
-  generation: 0,
-  secretVersion: 1,
-  sealedSecret: "sealed",
-  createdAt: 1n,
-  updatedAt: 1n
-}
 
 const NOW = 100n
 
