@@ -19,6 +19,7 @@ import {
   type WebhookEndpointState,
   wants
 } from "@svc/domain/webhook/WebhookEndpoint"
+import { notificationOf } from "@svc/protocol/EventNotification"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
@@ -185,19 +186,26 @@ const deliveryIdOf = (eventId: string, endpointId: string): string =>
 const keeps = ({ endpoint, heldSinceDisabled }: MemoryWebhookEndpoint, now: Instant): boolean =>
   heldSinceDisabled < HELD_DELIVERIES && now - (endpoint.disabledAt ?? now) < HELD_SECONDS * NANOS_PER_SECOND
 
+/** Whether an endpoint gets one more delivery. For one that is disabled this counts it, or notes that it misses it. */
+const admits = (entry: MemoryWebhookEndpoint, now: Instant): boolean => {
+  if (entry.endpoint.status !== "disabled") return true
+  if (keeps(entry, now)) {
+    entry.heldSinceDisabled += 1
+    return true
+  }
+  entry.missedSince ??= now
+  return false
+}
+
 /** Makes the deliveries of a change's events, in the step that records them (part 8). */
 export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void => {
-  for (const entry of tenant.webhooks.values()) {
-    const { endpoint } = entry
-    if (endpoint.status === "deleted") continue
-    for (const event of change.events.filter(({ type }) => wants(endpoint, type))) {
-      if (endpoint.status === "disabled") {
-        if (!keeps(entry, now)) {
-          entry.missedSince ??= now
-          continue
-        }
-        entry.heldSinceDisabled += 1
-      }
+  const entries = [...tenant.webhooks.values()].filter(({ endpoint }) => endpoint.status !== "deleted")
+  for (const event of change.events) {
+    const wanting = entries.filter((entry) => wants(entry.endpoint, event.type) && admits(entry, now))
+    if (wanting.length === 0) continue
+    const body = notificationOf({ ...JSON.parse(event.text), mandate_id: change.mandate })
+    for (const entry of wanting) {
+      const { endpoint } = entry
       const delivery: WebhookDeliveryState = {
         id: deliveryIdOf(event.id, endpoint.id),
         organizationId: change.organization,
@@ -209,7 +217,7 @@ export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void
         nextAttemptAt: now,
         attempts: []
       }
-      putDelivery(entry, delivery, event.notification)
+      putDelivery(entry, delivery, body)
     }
   }
 }

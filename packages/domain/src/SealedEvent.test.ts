@@ -39,8 +39,6 @@ const sealAll = (facts: ReadonlyArray<JournalFact>): ReadonlyArray<SealedEvent> 
     const id = `evt_0000000000000000000000000${index}`
     const next = sealEvent(head, fact, {
       id,
-      mandateId: state.mandate.terms.mandate_id,
-      mandateState: state.mandate.state,
       mandateVersion: state.mandate.version
     })
     assert.strictEqual(

@@ -2,9 +2,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { sealEventText } from "@svc/protocol/EventHash"
 import { type JournalEvent, sourceOf } from "@svc/protocol/Journal"
 import type { JsonObject } from "@svc/protocol/Json"
-import type { MandateStateName } from "@svc/protocol/Mandate"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
-import { webhookBody } from "@svc/protocol/WebhookBody"
 import type { JournalFact } from "./JournalFact.ts"
 import type { StreamHead } from "./MandateState.ts"
 
@@ -18,8 +16,6 @@ export interface SealedEvent {
   readonly authorizationId?: string
   /** JCS of the event with its hash; never rewritten. */
   readonly text: string
-  /** The body of its webhook deliveries, the same bytes for every attempt of each (part 8). */
-  readonly notification: string
 }
 
 /** Chains one fact to the head of its stream. `head` is absent for the first event. */
@@ -28,14 +24,11 @@ export const sealEvent = (
   fact: JournalFact,
   event: {
     readonly id: string
-    readonly mandateId: string
-    /** The mandate after the event. */
-    readonly mandateState: MandateStateName
+    /** The mandate's, after the event. */
     readonly mandateVersion: number
   }
 ): { readonly sealed: SealedEvent; readonly head: StreamHead } => {
   const seq = (head?.seq ?? 0) + 1
-  const belongs = "authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}
   const { hash, text } = sealEventText({
     seq,
     id: event.id,
@@ -54,17 +47,8 @@ export const sealEvent = (
       type: fact.type,
       occurredAt: fact.occurred_at,
       mandateVersion: event.mandateVersion,
-      ...belongs,
-      text,
-      notification: webhookBody({
-        id: event.id,
-        type: fact.type,
-        occurredAt: fact.occurred_at,
-        mandateId: event.mandateId,
-        ...belongs,
-        state: event.mandateState,
-        version: event.mandateVersion
-      })
+      ...("authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}),
+      text
     },
     head: {
       seq,

@@ -28,10 +28,12 @@ const approvedState = ({ data, occurred_at }: FeedEvent): MandateStateName => {
   return start !== undefined && approvedAt !== undefined && approvedAt < start ? "SCHEDULED" : "ACTIVE"
 }
 
-const stateAfter = (event: FeedEvent): MandateStateName => {
-  if (event.type === "mandate.approved") return approvedState(event)
-  // An event of an authorization says no state of the mandate.
-  return Object.hasOwn(STATES, event.type) ? STATES[event.type as keyof typeof STATES] : "ACTIVE"
+const isOfMandate = (type: FeedEvent["type"]): type is MandateEventType => type.startsWith("mandate.")
+
+/** An event of an authorization says no state of the mandate (part 8). */
+const stateAfter = (event: FeedEvent): { readonly state?: MandateStateName } => {
+  if (!isOfMandate(event.type)) return {}
+  return { state: event.type === "mandate.approved" ? approvedState(event) : STATES[event.type] }
 }
 
 /**
@@ -45,6 +47,6 @@ export const notificationOf = (event: FeedEvent): string =>
     occurredAt: event.occurred_at,
     mandateId: event.mandate_id,
     ...(event.authorization_id === undefined ? {} : { authorizationId: event.authorization_id }),
-    state: stateAfter(event),
+    ...stateAfter(event),
     version: event.mandate_version
   })

@@ -5,14 +5,13 @@ const EVENT = {
   id: "evt_01jdxxxxxxxxxxxxxxxxxxxxxx",
   occurredAt: "2026-12-01T00:00:00.000000000Z",
   mandateId: "mnd_01jdxxxxxxxxxxxxxxxxxxxxxx",
-  state: "ACTIVE",
   version: 2
 } as const
 
 describe("webhookBody", () => {
-  it("says the state of a mandate with the events of its own life", () => {
+  it("says the state of a mandate that an event of its own life leads to", () => {
     assert.strictEqual(
-      webhookBody({ ...EVENT, type: "mandate.approved" }),
+      webhookBody({ ...EVENT, type: "mandate.approved", state: "ACTIVE" }),
       '{"data":{"mandate_id":"mnd_01jdxxxxxxxxxxxxxxxxxxxxxx","state":"ACTIVE","version":2},' +
         '"id":"evt_01jdxxxxxxxxxxxxxxxxxxxxxx","occurred_at":"2026-12-01T00:00:00.000000000Z","type":"mandate.approved"}'
     )

@@ -12,14 +12,11 @@ export interface NotifiedEvent {
   readonly mandateId: string
   /** Only of an event that belongs to an authorization. */
   readonly authorizationId?: string
-  /** The mandate's state after the event. */
-  readonly state: MandateStateName
+  /** The mandate's state after the event; only of an event of its own life. */
+  readonly state?: MandateStateName
   /** The mandate's version at the event. */
   readonly version: number
 }
-
-/** Types that say the mandate's state: those of its own life (part 8). */
-const saysState = (type: JournalEventType): boolean => type.startsWith("mandate.")
 
 /**
  * The body of every delivery of an event (part 8): canonical JSON, so the same event gives the same bytes wherever it is
@@ -33,7 +30,7 @@ export const webhookBody = (event: NotifiedEvent): string =>
     data: {
       mandate_id: event.mandateId,
       ...(event.authorizationId === undefined ? {} : { authorization_id: event.authorizationId }),
-      ...(saysState(event.type) ? { state: event.state } : {}),
+      ...(event.state === undefined ? {} : { state: event.state }),
       version: event.version
     }
   })

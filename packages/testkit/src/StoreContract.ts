@@ -19,6 +19,7 @@ import { journalContract } from "./store-contract/JournalContract.ts"
 import { leaseContract } from "./store-contract/LeaseContract.ts"
 import { listContract } from "./store-contract/ListContract.ts"
 import { loadContract } from "./store-contract/LoadContract.ts"
+import { notificationContract } from "./store-contract/NotificationContract.ts"
 import { organizationContract } from "./store-contract/OrganizationContract.ts"
 import { sessionContract } from "./store-contract/SessionContract.ts"
 import type { StoreClock } from "./store-contract/StoreUnderTest.ts"
@@ -70,6 +71,7 @@ export const storeContract = <E>(
       journalContract(it)
       feedContract(it)
       webhookContract(it, clock)
+      notificationContract(it)
       webhookDeliveryContract(it)
       organizationContract(it)
       tenantContract(it)

@@ -3,7 +3,6 @@ import type {
   PasskeyRecord,
   SubjectCredentials
 } from "@svc/domain/ApprovalSessionState"
-import { evolve } from "@svc/domain/Evolve"
 import {
   type DecisionData,
   type JournalFact,
@@ -117,9 +116,7 @@ export const createdChange = (
   const { occurredAt = now, ...rest } = parts
   const terms = termsOf(place, now)
   const at = formatNanos(occurredAt)
-  const { events, head } = sealAll(undefined, undefined, [
-    { type: "mandate.created", occurred_at: at, data: terms }
-  ])
+  const { events, head } = sealAll(undefined, [{ type: "mandate.created", occurred_at: at, data: terms }])
   return {
     organization: place.organization,
     mandate: place.mandate,
@@ -160,7 +157,7 @@ export const followingChange = (
   parts: ChangeParts = {}
 ): StreamChange => {
   const { mandate } = stream.state
-  const { events, head } = sealAll(mandate, stream.head, facts)
+  const { events, head } = sealAll(stream.head, facts)
   return {
     organization: stream.organization,
     mandate: mandate.terms.mandate_id,
@@ -178,29 +175,14 @@ export const followingChange = (
   }
 }
 
-/** The mandate after a fact; what an authorization does to it does not show in its notification. */
-const mandateAfter = (mandate: MandateState | undefined, fact: JournalFact): MandateState => {
-  if (mandate !== undefined && "authorization_id" in fact) return mandate
-  const before = mandate === undefined ? undefined : { mandate, open: [], authorizations: new Map() }
-  return evolve(before, fact).mandate
-}
-
 const sealAll = (
-  before: MandateState | undefined,
   start: StreamHead | undefined,
   facts: ReadonlyArray<JournalFact>
 ): { readonly events: ReadonlyArray<SealedEvent>; readonly head: StreamHead } => {
   const events: Array<SealedEvent> = []
   let head = start
-  let mandate = before
   for (const fact of facts) {
-    mandate = mandateAfter(mandate, fact)
-    const next = sealEvent(head, fact, {
-      id: newIdentifier("evt_"),
-      mandateId: mandate.terms.mandate_id,
-      mandateState: mandate.state,
-      mandateVersion: 1
-    })
+    const next = sealEvent(head, fact, { id: newIdentifier("evt_"), mandateVersion: 1 })
     events.push(next.sealed)
     head = next.head
   }

@@ -77,12 +77,7 @@ export const sealFacts = Effect.fnUntraced(function* (
   for (const fact of facts) {
     const next = evolve(reached.state, fact)
     const id = yield* makeIdentifier("evt_", now)
-    const sealed = sealEvent(reached.head, fact, {
-      id,
-      mandateId: next.mandate.terms.mandate_id,
-      mandateState: next.mandate.state,
-      mandateVersion: next.mandate.version
-    })
+    const sealed = sealEvent(reached.head, fact, { id, mandateVersion: next.mandate.version })
     events.push(sealed.sealed)
     reached = { head: sealed.head, state: next }
   }

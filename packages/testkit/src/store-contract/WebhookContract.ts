@@ -1,5 +1,4 @@
 import { assert, describe } from "@effect/vitest"
-import type { JournalFact } from "@svc/domain/JournalFact"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
@@ -10,20 +9,9 @@ import {
   reactivated
 } from "@svc/domain/webhook/WebhookEndpoint"
 import { isIdentifier } from "@svc/protocol/Identifier"
-import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import {
-  claimOf,
-  createdChange,
-  followingChange,
-  HOUR,
-  newAuthorization,
-  newDigest,
-  newIdentifier,
-  reservedFact,
-  reservingChange,
-  revokedFact
-} from "../StoreFixtures.ts"
+import { claimOf, followingChange, HOUR, newDigest, newIdentifier, revokedFact } from "../StoreFixtures.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -52,19 +40,6 @@ const HELD = HELD_SECONDS * NANOS_PER_SECOND
 /** Events of one change, and changes, that are one event more than a disabled endpoint has kept. */
 const MANY = 1000
 const LONG_TEST = { timeout: 120_000 }
-
-/** A fact of each kind that says a mandate's state, with as much data as its form takes. */
-const mandateFacts = (at: Instant): ReadonlyArray<JournalFact> =>
-  (
-    [
-      ["mandate.approved", { approval: { statement: "a" } }],
-      ["mandate.activated", {}],
-      ["mandate.consumed", { authorization_id: newIdentifier("aut_") }],
-      ["mandate.revoked", { reason: 'so "be" it\u2028' }],
-      ["mandate.rejected", { approval_session_id: newIdentifier("aps_") }],
-      ["mandate.expired", { end_reason: "WINDOW_ENDED" }]
-    ] as const
-  ).map(([type, data]) => ({ type, occurred_at: formatNanos(at), data }) as unknown as JournalFact)
 
 export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
   describe("webhook endpoints", () => {
@@ -277,67 +252,8 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
             attempts: []
           })
           const loaded = yield* store.loadDelivery({ organization, endpoint: endpoint.id, delivery: id })
-          assert.deepStrictEqual(loaded.delivery, { delivery, body: event.notification })
+          assert.deepStrictEqual(loaded.delivery, { delivery, body: event.body })
           assert.deepStrictEqual(loaded.stored, { endpoint, revision: 1 })
-        }
-      })
-    )
-
-    it.effect("have the body of their event, byte for byte, whatever its type", () =>
-      Effect.gen(function* () {
-        const store = yield* WebhookStore
-        const mandates = yield* MandateStore
-        const { organization } = newPlace()
-        const endpoint = yield* register(organization)
-        const now = yield* storeNow
-        const bodies = new Map<string, string>()
-        const note = ({
-          events
-        }: {
-          readonly events: ReadonlyArray<{ id: string; notification: string }>
-        }) => {
-          for (const { id, notification } of events) bodies.set(id, notification)
-        }
-        // The window starts at `now`: the same facts are told of a mandate that has not started, and of one that has.
-        for (const at of [now - 1n, now, now + 1n]) {
-          const made = createdChange(newPlace({ organization }), now, { occurredAt: now - HOUR })
-          yield* mandates.append(made)
-          const followed = followingChange(yield* loadCurrent(made), mandateFacts(at))
-          yield* mandates.append(followed)
-          const current = yield* loadCurrent(made)
-          const authorization = newAuthorization(1, now)
-          const reserved = reservingChange({ ...current, now: at }, [authorization])
-          yield* mandates.append(reserved)
-          const refused = {
-            ...reservedFact(newAuthorization(2, now), at),
-            type: "authorization.denied"
-          } as JournalFact
-          const denied = followingChange(yield* loadCurrent(made), [refused])
-          yield* mandates.append(denied)
-          for (const one of [made, followed, reserved, denied]) note(one)
-        }
-        const states = [...bodies.values()].map((body) => JSON.parse(body).data.state)
-        assert.includeMembers(states, [
-          "SCHEDULED",
-          "ACTIVE",
-          "CONSUMED",
-          "REVOKED",
-          "REJECTED",
-          "EXPIRED",
-          undefined
-        ])
-        const deliveries = yield* deliveriesOf(endpoint)
-        assert.sameMembers(
-          deliveries.map(({ eventId }) => eventId),
-          [...bodies.keys()]
-        )
-        for (const { eventId, id } of deliveries) {
-          const { delivery } = yield* store.loadDelivery({
-            organization,
-            endpoint: endpoint.id,
-            delivery: id
-          })
-          assert.strictEqual(delivery?.body, bodies.get(eventId))
         }
       })
     )

@@ -140,7 +140,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         const [{ body, delivery, ...stored }] = claimed as [ClaimedDelivery]
         const { open, ...rest } = delivery
         assert.deepStrictEqual(stored, { endpoint, revision: 1 })
-        assert.strictEqual(body, event.notification)
+        assert.strictEqual(body, event.body)
         assert.deepStrictEqual([rest.eventId, rest.state, rest.attempts], [event.id, "pending", []])
         assert.isTrue(before <= open!.at && open!.at <= after)
         const expiresAt = open!.at + 7n * NANOS_PER_SECOND

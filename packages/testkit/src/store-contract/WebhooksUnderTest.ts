@@ -7,7 +7,7 @@ import {
   type WebhookEndpointState
 } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE, webhookBody } from "@svc/protocol/WebhookBody"
 import { Effect } from "effect"
 import { createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { newPlace, PLENTY, storeNow } from "./StoreUnderTest.ts"
@@ -101,12 +101,15 @@ export const disabledSince = (disabledAt: Instant): Partial<WebhookEndpointState
   disabledAt
 })
 
-/** Records an event of a mandate of its own, and gives it. */
+/** Records an event of a mandate of its own, and gives it with the body of its deliveries. */
 export const recordEvent = Effect.fn("recordEvent")(function* (organization: string) {
   const store = yield* MandateStore
   const made = createdChange(newPlace({ organization }), yield* storeNow)
   yield* store.append(made)
-  return made.events[0]!
+  const event = made.events[0]!
+  const state = "PENDING_APPROVAL"
+  const body = webhookBody({ ...event, mandateId: made.mandate, state, version: event.mandateVersion })
+  return { ...event, body }
 })
 
 export const recordEvents = (organization: string, count: number) =>
