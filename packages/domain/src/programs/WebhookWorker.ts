@@ -1,7 +1,7 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
-import { Clock, Context, Effect, FiberSet, Redacted } from "effect"
+import { Clock, Context, Effect, Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
@@ -89,43 +89,74 @@ const attempt = Effect.fnUntraced(function* (
   })
 })
 
+/** The end of an attempt, and when its claim has certainly run out, on this process's monotonic clock. */
+interface UnrecordedEnd {
+  readonly attempt: EndedAttempt
+  readonly until: bigint
+}
+
 /** Ends of one endpoint's attempts that wait to be recorded together, while a write of it is under way. */
 interface Ledger {
   known: StoredEndpoint
-  readonly ended: Array<EndedAttempt>
+  ended: Array<UnrecordedEnd>
   isWriting: boolean
 }
 
-/** Records ends as they come: those of one endpoint that come during a write go into the next one together. */
+/** When an attempt was over, by the clock of the store that opened it. */
+const endOf = ({ delivery, result }: EndedAttempt): Instant => {
+  const duration = result === "lost" ? 0 : Math.ceil(result.durationMs)
+  return (delivery.open?.at ?? 0n) + BigInt(duration) * NANOS_PER_MILLISECOND
+}
+
+/** The last of them: an end that waited for the store is not recorded as of before one that came after it. */
+const lastEnd = (ended: ReadonlyArray<EndedAttempt>): Instant => {
+  let last = 0n
+  for (const end of ended.map(endOf)) if (end > last) last = end
+  return last
+}
+
+/**
+ * Records ends as they come: those of one endpoint that come during a write go into the next one together. A write that
+ * fails is tried again until the claims have run out, when the attempts are used up as `worker_lost`; what the store
+ * recorded although its answer was lost is not open any more, and is not counted twice.
+ */
 const makeRecorder = () => {
   const ledgers = new Map<string, Ledger>()
-  const write = Effect.fnUntraced(function* (ledger: Ledger) {
-    ledger.isWriting = true
+  const write = Effect.fnUntraced(function* (endpoint: string, ledger: Ledger) {
+    let failures = 0
     while (ledger.ended.length > 0) {
-      const ended = ledger.ended.splice(0)
-      const { at = 0n } = ended[0]!.delivery.open ?? {}
-      const longest = Math.max(0, ...ended.map(({ result }) => (result === "lost" ? 0 : result.durationMs)))
-      const now = at + BigInt(Math.ceil(longest)) * NANOS_PER_MILLISECOND
-      ledger.known = yield* recordEnds(ledger.known, ended, now)
-    }
-  })
-  return (claimed: ClaimedDelivery, ended: EndedAttempt) =>
-    Effect.suspend(() => {
-      const { endpoint, revision } = claimed
-      const ledger = ledgers.get(endpoint.id) ?? { known: claimed, ended: [], isWriting: false }
-      ledgers.set(endpoint.id, ledger)
-      if (revision > ledger.known.revision) ledger.known = { endpoint, revision }
-      ledger.ended.push(ended)
-      if (ledger.isWriting) return Effect.void
-      return write(ledger).pipe(
-        Effect.ensuring(
-          Effect.sync(() => {
-            ledger.isWriting = false
-            if (ledger.ended.length === 0) ledgers.delete(endpoint.id)
-          })
-        )
+      const taken = ledger.ended
+      ledger.ended = []
+      const ended = taken.map(({ attempt }) => attempt)
+      const recorded = yield* Effect.exit(recordEnds(ledger.known, ended, lastEnd(ended)))
+      if (Exit.isSuccess(recorded)) {
+        ledger.known = recorded.value
+        failures = 0
+        continue
+      }
+      failures += 1
+      const now = yield* Clock.monotonicTimeNanos
+      const kept = taken.filter(({ until }) => now < until)
+      ledger.ended = [...kept, ...ledger.ended]
+      yield* Effect.logWarning("ends of webhook attempts are not recorded", recorded.cause).pipe(
+        Effect.annotateLogs({ tried_again: kept.length, lost: taken.length - kept.length })
       )
-    })
+      if (kept.length > 0) yield* Effect.sleep(pauseAfterFailures(failures))
+    }
+    ledgers.delete(endpoint)
+  })
+  return Effect.fnUntraced(function* (claimed: ClaimedDelivery, attempt: EndedAttempt) {
+    const { endpoint, revision } = claimed
+    const { at = 0n, expiresAt = 0n } = attempt.delivery.open ?? {}
+    const until = (yield* Clock.monotonicTimeNanos) + expiresAt - at
+    const ledger = ledgers.get(endpoint.id) ?? { known: claimed, ended: [], isWriting: false }
+    ledgers.set(endpoint.id, ledger)
+    if (revision > ledger.known.revision) ledger.known = { endpoint, revision }
+    ledger.ended.push({ attempt, until })
+    if (ledger.isWriting) return
+    ledger.isWriting = true
+    yield* write(endpoint.id, ledger)
+  })
 }
 
 const make = Effect.gen(function* () {
