@@ -107,6 +107,6 @@ const webhookStore = (state: MemoryState): WebhookStore["Service"] => ({
     atNow(state, (now) => Effect.fromResult(Webhooks.addDelivery(state, addition, now))),
   claimDue: (query) => answerAtNow(state, (now) => Webhooks.claimDue(state, query, now)),
   expiredAttempts: (query) => answerAtNow(state, (now) => Webhooks.expiredAttempts(state, query, now)),
-  recordAttempts: (ended) => Effect.suspend(() => Effect.fromResult(Webhooks.recordAttempts(state, ended))),
+  recordAttempts: (ended) => Effect.sync(() => ended.map((one) => Webhooks.recordEnded(state, one))),
   reload: (query) => answerAtNow(state, (now) => Webhooks.reload(state, query, now))
 })

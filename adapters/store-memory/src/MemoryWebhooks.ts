@@ -228,39 +228,50 @@ const everyEndpoint = (state: MemoryState): ReadonlyArray<MemoryWebhookEndpoint>
 const waitingOf = (entry: MemoryWebhookEndpoint): ReadonlyArray<StoredDelivery> =>
   [...entry.waiting].map((id) => entry.deliveries.get(id)!)
 
-/** What an endpoint may be sent now, what waits longest first. */
+const openOf = (entry: MemoryWebhookEndpoint): number =>
+  waitingOf(entry).filter(({ delivery }) => delivery.open !== undefined).length
+
+/** What an endpoint may be sent now, what waits longest first, each with the turn that it has. */
 const dueOf = (entry: MemoryWebhookEndpoint, perEndpoint: number, now: Instant) => {
-  const waiting = waitingOf(entry)
-  const underWay = waiting.filter(({ delivery }) => delivery.open !== undefined).length
+  const underWay = openOf(entry)
   const since = ({ delivery }: StoredDelivery): Instant => delivery.nextAttemptAt ?? delivery.createdAt
-  return waiting
+  return waitingOf(entry)
     .filter(({ delivery }) => isDue(delivery, entry.endpoint, now))
     .sort((one, other) => (since(one) < since(other) ? -1 : 1))
     .slice(0, Math.max(0, perEndpoint - underWay))
-    .map((stored) => ({ entry, stored, since: since(stored) }))
+    .map((stored, at) => ({ entry, stored, since: since(stored), turn: underWay + at }))
+}
+
+type Due = ReturnType<typeof dueOf>[number]
+
+const inTurns = (one: Due, other: Due): number =>
+  one.turn - other.turn || (one.since < other.since ? -1 : one.since > other.since ? 1 : 0)
+
+/** What an organization may be sent now, in the order in which it comes. */
+const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instant): ReadonlyArray<Due> => {
+  const entries = [...webhooks.values()]
+  const underWay = entries.reduce((sum, entry) => sum + openOf(entry), 0)
+  return entries
+    .flatMap((entry) => dueOf(entry, query.perEndpoint, now))
+    .sort(inTurns)
+    .slice(0, Math.max(0, query.perOrganization - underWay))
 }
 
 export const claimDue = (
   state: MemoryState,
   query: Query<"claimDue">,
   now: Instant
-): ReadonlyArray<ClaimedDelivery> => {
-  const byEndpoint = everyEndpoint(state)
-    .map((entry) => dueOf(entry, query.perEndpoint, now))
-    .filter((due) => due.length > 0)
-    .sort(([one], [other]) => (one!.since < other!.since ? -1 : 1))
-  const longest = Math.max(0, ...byEndpoint.map((due) => due.length))
-  // The first of each endpoint, then the second of each, and so on.
-  const inTurns = Array.from({ length: longest }, (_, turn) =>
-    byEndpoint.flatMap((due) => due.slice(turn, turn + 1))
-  ).flat()
-  return inTurns.slice(0, query.limit).map(({ entry, stored }) => {
-    const { lasts, token } = query
-    const delivery = beginAttempt(stored.delivery, entry.endpoint, { token, now, lasts })
-    putDelivery(entry, delivery, stored.body)
-    return { ...storedOf(entry), delivery, body: stored.body }
-  })
-}
+): ReadonlyArray<ClaimedDelivery> =>
+  [...state.tenants.values()]
+    .flatMap((tenant) => dueOfTenant(tenant, query, now))
+    .sort(inTurns)
+    .slice(0, query.limit)
+    .map(({ entry, stored }) => {
+      const { lasts, token } = query
+      const delivery = beginAttempt(stored.delivery, entry.endpoint, { token, now, lasts })
+      putDelivery(entry, delivery, stored.body)
+      return { ...storedOf(entry), delivery, body: stored.body }
+    })
 
 export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAttempts">, now: Instant) => ({
   now,
@@ -273,18 +284,18 @@ export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAtt
     .slice(0, limit)
 })
 
-export const recordAttempts = (
+export const recordEnded = (
   state: MemoryState,
   { deliveries, endpoint, expected, organization }: EndedAttempts
-): Result.Result<{ readonly revision: number }, Stale> => {
+): number | undefined => {
   const entry = place(state, { organization, endpoint: endpoint.id })
-  if (entry?.revision !== expected) return Result.fail(new Stale())
+  if (entry?.revision !== expected) return undefined
   const isOpen = ({ next, token }: EndedAttempts["deliveries"][number]): boolean =>
     entry.deliveries.get(next.id)?.delivery.open?.token === token
-  if (!deliveries.every(isOpen)) return Result.fail(new Stale())
+  if (!deliveries.every(isOpen)) return undefined
   replaceEndpoint(entry, endpoint)
   for (const { next } of deliveries) putDelivery(entry, next, entry.deliveries.get(next.id)!.body)
-  return Result.succeed({ revision: entry.revision })
+  return entry.revision
 }
 
 export const reload = (state: MemoryState, query: Query<"reload">, now: Instant) => {

@@ -8,6 +8,7 @@ import { loadStream } from "./migrations/LoadStream.ts"
 import { openReservations } from "./migrations/OpenReservations.ts"
 import { operation } from "./migrations/Operation.ts"
 import { tables } from "./migrations/Tables.ts"
+import { webhookBatches } from "./migrations/WebhookBatches.ts"
 import { webhooks } from "./migrations/Webhooks.ts"
 
 /** One step from one form of the schema to the next. A step that was released is never changed. */
@@ -31,7 +32,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 8, name: "operation", statements: operation },
   { id: 9, name: "api_key_use", statements: apiKeyUse },
   { id: 10, name: "event_feed", statements: eventFeed },
-  { id: 11, name: "webhooks", statements: webhooks }
+  { id: 11, name: "webhooks", statements: webhooks },
+  { id: 12, name: "webhook_batches", statements: webhookBatches }
 ]
 
 /** A schema's name as it is written in statements. */

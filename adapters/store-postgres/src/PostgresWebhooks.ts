@@ -8,7 +8,7 @@ import {
 import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import { HELD_DELIVERIES, HELD_SECONDS, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { inLockOrder } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
 import { CLOCK } from "./PostgresReads.ts"
@@ -105,6 +105,29 @@ const perhapsStored = (row: Perhaps<EndpointRow>): { readonly stored?: StoredEnd
 const perhapsHeld = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
   o_fingerprint === null ? {} : { held: { fingerprint: o_fingerprint, resource: o_resource! } }
 
+/** Those rows that this release can read: what a later one wrote, or nobody can read, is not in the way of the rest. */
+const readable = <Row extends EndpointRow & DeliveryRow, A>(
+  rows: ReadonlyArray<Row>,
+  read: (row: Row) => A
+): Effect.Effect<ReadonlyArray<A>> =>
+  Effect.gen(function* () {
+    const found: Array<A> = []
+    for (const row of rows) {
+      const one = Result.try(() => read(row))
+      if (Result.isSuccess(one)) found.push(one.success)
+      else {
+        yield* Effect.logError("a webhook delivery is left alone: this release cannot read it").pipe(
+          Effect.annotateLogs({
+            organization_id: row.o_organization,
+            webhook_endpoint_id: row.o_endpoint,
+            delivery_id: row.o_delivery
+          })
+        )
+      }
+    }
+    return found
+  })
+
 const orNull = (text: string | undefined): string | null =>
   text === undefined || !isStorable(text) ? null : text
 
@@ -156,7 +179,7 @@ const EXPIRED = `select clock.now as o_clock, x.* from (select ${CLOCK} as now) 
         where e.organization = d.organization and e.endpoint = d.endpoint offset 0
       ) e
     where d.open_token is not null and d.open_expires_at <= clock.now
-    order by d.open_expires_at limit $1::bigint
+    order by d.open_expires_at, d.organization, d.endpoint, d.delivery limit $1::bigint offset $2::bigint
   ) x on true`
 
 const calls = (name: string, types: string): string => {
@@ -169,8 +192,8 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const CLAIM = calls("claim_webhook_deliveries", "text bigint bigint bigint")
-const RECORD = calls("record_webhook_attempts", `${PUT_TYPES} text[] text[] text[] text[] text[]`)
+const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint")
+const RECORD = `select o_place from ${"{schema}"}.record_webhook_ends(${Array.from({ length: 13 }, (_, at) => `$${at + 1}::text[]`).join(", ")}) o_place`
 
 interface OutcomeRow {
   readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
@@ -180,23 +203,28 @@ interface OutcomeRow {
   readonly o_resource: string | null
 }
 
-/** Endpoint, revision that it has, and what becomes of it. What is kept for a disabled one begins when it is. */
+/** Until when, and how many more, deliveries are kept for it: from when it is disabled. */
+const keptOf = ({ disabledAt, status }: WebhookEndpointState) =>
+  status === "disabled" && disabledAt !== undefined
+    ? { until: comparable(disabledAt + HELD_SECONDS * NANOS_PER_SECOND), left: String(HELD_DELIVERIES) }
+    : { until: null, left: null }
+
+/** Endpoint, revision that it has, and what becomes of it. */
 const endpointParameters = (
   organization: string,
   expected: "absent" | number,
   next: WebhookEndpointState
 ): ReadonlyArray<Parameter> => {
-  const { disabledAt, status } = next
-  const isHeld = status === "disabled" && disabledAt !== undefined
+  const { left, until } = keptOf(next)
   return [
     organization,
     next.id,
     expected === "absent" ? null : String(expected),
-    status,
+    next.status,
     next.eventTypes ?? ["*"],
     String(next.generation),
-    isHeld ? comparable(disabledAt + HELD_SECONDS * NANOS_PER_SECOND) : null,
-    isHeld ? String(HELD_DELIVERIES) : null,
+    until,
+    left,
     writeEndpoint(next)
   ]
 }
@@ -330,42 +358,65 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
 const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
   const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(writes, schema, CLAIM)
   const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
-  const record = statement<{ readonly o_revision: bigint | null }>(writes, schema, RECORD)
+  const record = statement<{ readonly o_place: bigint }>(writes, schema, RECORD)
   const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
-  const claimDue: Service["claimDue"] = ({ lasts, limit, perEndpoint, token }) =>
+  const claimDue: Service["claimDue"] = ({ lasts, limit, perEndpoint, perOrganization, token }) =>
     guarded(
-      Effect.map(claim([token, String(limit), String(perEndpoint), comparable(lasts)]), (rows) =>
-        rows.map((row) => ({ ...storedOf(row), delivery: deliveryOf(row), body: row.o_body }))
+      Effect.flatMap(
+        claim([token, String(limit), String(perEndpoint), String(perOrganization), comparable(lasts)]),
+        (rows) => {
+          // An endpoint comes with each of its deliveries.
+          const endpoints = new Map<string, StoredEndpoint>()
+          return readable(rows, (row) => {
+            const stored = endpoints.get(row.o_endpoint_record) ?? storedOf(row)
+            endpoints.set(row.o_endpoint_record, stored)
+            return { ...stored, delivery: deliveryOf(row), body: row.o_body }
+          })
+        }
       )
     )
-  const expiredAttempts: Service["expiredAttempts"] = ({ limit }) =>
-    guarded(
-      Effect.map(expired([String(limit)]), (rows) => ({
-        now: rows[0]!.o_clock,
-        expired: rows.flatMap((row) =>
-          isPresent(row) && hasDelivery(row) ? [{ ...storedOf(row), delivery: deliveryOf(row) }] : []
-        )
-      }))
+  const expiredAttempts: Service["expiredAttempts"] = Effect.fnUntraced(function* ({ limit }) {
+    const found: Array<StoredEndpoint & { readonly delivery: WebhookDeliveryState }> = []
+    for (let passed = 0; ; ) {
+      const wanted = limit - found.length
+      const rows = yield* guarded(expired([String(wanted), String(passed)]))
+      const present = rows.filter((row) => isPresent(row) && hasDelivery(row)) as ReadonlyArray<
+        EndpointRow & DeliveryRow
+      >
+      const read = yield* readable(present, (row) => ({ ...storedOf(row), delivery: deliveryOf(row) }))
+      found.push(...read)
+      passed += present.length
+      if (present.length < wanted || found.length === limit) return { now: rows[0]!.o_clock, expired: found }
+    }
+  })
+  const recordAttempts: Service["recordAttempts"] = (ended) => {
+    const endpoints = ended.map(({ endpoint }) => ({ ...keptOf(endpoint), endpoint }))
+    const ends = ended.flatMap(({ deliveries }, at) =>
+      deliveries.map(({ next, token }) => ({ next, token, place: String(at + 1) }))
     )
-  const recordAttempts: Service["recordAttempts"] = ({ deliveries, endpoint, expected, organization }) =>
-    guarded(
+    return guarded(
       record([
-        ...endpointParameters(organization, expected, endpoint),
-        deliveries.map(({ next }) => next.id),
-        deliveries.map(({ token }) => token),
-        deliveries.map(({ next }) => next.state),
-        deliveries.map(({ next }) =>
-          next.nextAttemptAt === undefined ? "" : comparable(next.nextAttemptAt)
-        ),
-        deliveries.map(({ next }) => writeAttempts(next.attempts))
+        ended.map(({ organization }) => organization),
+        endpoints.map(({ endpoint }) => endpoint.id),
+        ended.map(({ expected }) => String(expected)),
+        endpoints.map(({ endpoint }) => endpoint.status),
+        endpoints.map(({ until }) => until ?? ""),
+        endpoints.map(({ left }) => left ?? ""),
+        endpoints.map(({ endpoint }) => writeEndpoint(endpoint)),
+        ends.map(({ place }) => place),
+        ends.map(({ next }) => next.id),
+        ends.map(({ token }) => token),
+        ends.map(({ next }) => next.state),
+        ends.map(({ next }) => (next.nextAttemptAt === undefined ? "" : comparable(next.nextAttemptAt))),
+        ends.map(({ next }) => writeAttempts(next.attempts))
       ])
     ).pipe(
-      Effect.flatMap(([row]) =>
-        row!.o_revision === null
-          ? Effect.fail(new Stale())
-          : Effect.succeed({ revision: Number(row!.o_revision) })
-      )
+      Effect.map((rows) => {
+        const places = new Set(rows.map(({ o_place }) => Number(o_place)))
+        return ended.map(({ expected }, at) => (places.has(at + 1) ? expected + 1 : undefined))
+      })
     )
+  }
   const reload: Service["reload"] = ({ deliveries, endpoint, organization }) =>
     guarded(
       Effect.map(reloaded([organization, orNull(endpoint), deliveries.filter(isStorable)]), (rows) => ({

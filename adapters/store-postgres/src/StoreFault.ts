@@ -13,6 +13,9 @@ export class CallTimeout extends Context.Reference<Duration.Input>("@svc/store-p
 
 const RETRY_AFTER_SECONDS = 1
 
+/** How often a statement that the server broke off to end a deadlock is sent again. */
+const DEADLOCK_RETRIES = 4
+
 const unavailable = (cause: unknown): StoreUnavailable =>
   new StoreUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
 
@@ -27,18 +30,23 @@ const faultIn = (cause: Cause.Cause<unknown>): unknown => {
   return undefined
 }
 
+/** Nothing is left of a statement that was broken off so, and whoever it was in the way of has gone on. */
+const isDeadlock = (error: unknown): boolean => isSqlError(error) && error.reason._tag === "DeadlockError"
+
 /** The failures that {@link guarded} takes away. */
 type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
 
 /**
- * Runs one statement. A database that cannot be reached, does not answer in time, refuses, or holds what a later
+ * Runs one statement, a transaction by itself. A database that cannot be reached, does not answer in time, refuses, or holds what a later
  * release wrote is `StoreUnavailable`, whether it shows as a failure or as a defect.
  */
 export const guarded = <A, E>(
   statement: Effect.Effect<A, E>
 ): Effect.Effect<A, StoreUnavailable | Exclude<E, FaultError>> =>
   Effect.catchCause(
-    CallTimeout.use((timeout) => Effect.timeout(statement, timeout)),
+    CallTimeout.use((timeout) =>
+      Effect.timeout(Effect.retry(statement, { times: DEADLOCK_RETRIES, while: isDeadlock }), timeout)
+    ),
     (cause): Effect.Effect<never, StoreUnavailable | Exclude<E, FaultError>> => {
       const fault = faultIn(cause)
       if (fault !== undefined) return Effect.fail(unavailable(fault))

@@ -148,7 +148,13 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           const dead = yield* register(newPlace().organization)
           const blocks = Effect.gen(function* () {
             recorder.clear()
-            const claimed = yield* webhooks.claimDue({ token: "t", limit: 4, perEndpoint: 4, lasts: HOUR })
+            const claimed = yield* webhooks.claimDue({
+              token: "t",
+              limit: 4,
+              perEndpoint: 4,
+              perOrganization: 4,
+              lasts: HOUR
+            })
             const plans = executedPlans(recorder)
             const count = plans.reduce(
               (sum, { plan }) => sum + (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0),

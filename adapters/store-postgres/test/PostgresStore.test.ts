@@ -28,7 +28,8 @@ const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly inde
     text: /where d\.queue = 'due'\s+(?:order by |and \()d\.endpoint, d\.organization/u,
     index: "webhook_delivery_queue"
   },
-  { text: /where d\.open_token is not null and d\.open_expires_at <=/u, index: "webhook_delivery_expiry" }
+  { text: /where d\.open_token is not null and d\.open_expires_at <=/u, index: "webhook_delivery_expiry" },
+  { text: /where l\.queue = 'later' and l\.next_attempt_at <= v_clock/u, index: "webhook_delivery_later" }
 ]
 
 /** Records which steps of the schema were taken: of the deployment, not of a request. And its index. */

@@ -110,17 +110,22 @@ export class WebhookStore extends Context.Service<
     }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
     /**
      * Opens attempts that are due at the store's clock (`isDue`), over all organizations, and answers with them: at most
-     * `limit`, and of no endpoint so many that more than `perEndpoint` are under way. Endpoints take turns, those first
-     * whose deliveries wait longest: none of them waits for another's. Two callers at once get different ones, neither
-     * waiting for the other.
+     * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
+     * endpoints included, more than `perOrganization`. Endpoints take turns, those first that have least under way, and of
+     * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
+     * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
      */
     readonly claimDue: (query: {
       readonly token: string
       readonly limit: number
       readonly perEndpoint: number
+      readonly perOrganization: number
       readonly lasts: Instant
     }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
-    /** Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. */
+    /**
+     * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this
+     * release cannot read is left out.
+     */
     readonly expiredAttempts: (query: { readonly limit: number }) => Effect.Effect<
       {
         readonly now: Instant
@@ -129,12 +134,14 @@ export class WebhookStore extends Context.Service<
       StoreUnavailable
     >
     /**
-     * Records the ends of attempts together with their endpoint, all or nothing: `Stale` when the endpoint has another
-     * revision, or one of the attempts is not open under its token any more.
+     * Records the ends of attempts together with their endpoints, each endpoint (given once) by itself and all or nothing.
+     * Answers with the revision of each; with nothing where the endpoint has another revision, or one of the attempts is not
+     * open under its token any more. Of several endpoints, also where somebody else holds the endpoint: only a lone one
+     * is waited for.
      */
     readonly recordAttempts: (
-      ended: EndedAttempts
-    ) => Effect.Effect<{ readonly revision: number }, Stale | StoreUnavailable>
+      ended: ReadonlyArray<EndedAttempts>
+    ) => Effect.Effect<ReadonlyArray<number | undefined>, StoreUnavailable>
     /** The endpoint and those of the deliveries that are there, as they are now, and the store's clock. */
     readonly reload: (query: {
       readonly organization: string

@@ -18,6 +18,9 @@ export interface EndedAttempt {
 /** What fences the end of an attempt. */
 const tokenOf = ({ open }: WebhookDeliveryState): string => open?.token ?? ""
 
+const drawFrom = (randomness: Randomness["Service"]) => (): number =>
+  uniformFrom(randomness.bytes(UNIFORM_BYTES))
+
 interface Folded {
   readonly endpoint: WebhookEndpointState
   readonly deliveries: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
@@ -56,8 +59,7 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
   now: Instant
 ): Effect.fn.Return<StoredEndpoint, StoreUnavailable, WebhookStore | Randomness> {
   const store = yield* WebhookStore
-  const randomness = yield* Randomness
-  const draw = () => uniformFrom(randomness.bytes(UNIFORM_BYTES))
+  const draw = drawFrom(yield* Randomness)
   const place = { organization: known.endpoint.organizationId, endpoint: known.endpoint.id }
   let stored = known
   let open = ended
@@ -65,13 +67,10 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
   for (;;) {
     const { deliveries, endpoint } = fold(stored.endpoint, open, at, draw)
     if (deliveries.length === 0) return stored
-    const recorded = yield* store
-      .recordAttempts({ organization: place.organization, endpoint, expected: stored.revision, deliveries })
-      .pipe(
-        Effect.map(({ revision }): StoredEndpoint => ({ endpoint, revision })),
-        Effect.catchTag("Stale", () => Effect.succeed(undefined))
-      )
-    if (recorded !== undefined) return recorded
+    const [revision] = yield* store.recordAttempts([
+      { organization: place.organization, endpoint, expected: stored.revision, deliveries }
+    ])
+    if (revision !== undefined) return { endpoint, revision }
     const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
     if (fresh.stored === undefined) return stored
     const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
@@ -82,6 +81,34 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
       return current?.open?.token === tokenOf(delivery) ? [{ delivery: current, result }] : []
     })
   }
+})
+
+/**
+ * Records how attempts of several endpoints ended in one write. Answers with each endpoint as it is then, and with nothing
+ * for one of which nothing was recorded, because somebody else changed it or is about to: that is for `recordEnds`.
+ */
+export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
+  groups: ReadonlyArray<{
+    readonly known: StoredEndpoint
+    readonly ended: ReadonlyArray<EndedAttempt>
+    readonly now: Instant
+  }>
+): Effect.fn.Return<ReadonlyArray<StoredEndpoint | undefined>, StoreUnavailable, WebhookStore | Randomness> {
+  const store = yield* WebhookStore
+  const draw = drawFrom(yield* Randomness)
+  const folded = groups.map(({ ended, known, now }) => fold(known.endpoint, ended, now, draw))
+  const revisions = yield* store.recordAttempts(
+    folded.map(({ deliveries, endpoint }, at) => ({
+      organization: endpoint.organizationId,
+      endpoint,
+      expected: groups[at]!.known.revision,
+      deliveries
+    }))
+  )
+  return folded.map(({ endpoint }, at) => {
+    const revision = revisions[at]
+    return revision === undefined ? undefined : { endpoint, revision }
+  })
 })
 
 /** Expired attempts that are looked for at a time. */

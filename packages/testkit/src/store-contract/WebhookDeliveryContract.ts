@@ -343,6 +343,60 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("of several endpoints end in one write, those of each all or nothing", () =>
+      Effect.gen(function* () {
+        const store = yield* WebhookStore
+        const places = [newPlace(), newPlace(), newPlace(), newPlace()]
+        const endpoints = yield* Effect.forEach(places, ({ organization }) => register(organization))
+        for (const { organization } of places) yield* recordEvents(organization, 2)
+        const { claimed } = yield* claim(endpoints)
+        const now = yield* storeNow
+        const statuses = [204, 500]
+        const ends = endpoints.map((endpoint) => {
+          let state: WebhookEndpointState = endpoint
+          const deliveries = claimed
+            .filter((one) => one.endpoint.id === endpoint.id)
+            .map(({ delivery }, at) => {
+              const one = ended({ delivery, endpoint: state }, statuses[at]!, now)
+              state = one.endpoint
+              return one.end
+            })
+          return { organization: endpoint.organizationId, endpoint: state, expected: 1, deliveries }
+        })
+        const [good, old, unclaimed, disabling] = ends as [(typeof ends)[0], ...typeof ends]
+        const mistaken = [old!.deliveries[0]!, { ...old!.deliveries[1]!, token: newDigest() }]
+        const disabled = { ...disabling!.endpoint, ...disabledSince(now) }
+        const given = [
+          good,
+          { ...old!, deliveries: mistaken },
+          { ...unclaimed!, expected: 2 },
+          { ...disabling!, endpoint: disabled }
+        ]
+        assert.deepStrictEqual(yield* store.recordAttempts(given), [2, undefined, undefined, 2])
+        assert.deepStrictEqual(yield* loadStored(good.endpoint), { endpoint: good.endpoint, revision: 2 })
+        assert.sameDeepMembers(
+          [...(yield* deliveriesOf(good.endpoint))],
+          good.deliveries.map(({ next }) => next)
+        )
+        for (const { endpoint } of [old!, unclaimed!]) {
+          const before = endpoints.find(({ id }) => id === endpoint.id)!
+          assert.deepStrictEqual(yield* loadStored(before), { endpoint: before, revision: 1 })
+          assert.isTrue((yield* deliveriesOf(before)).every(({ open }) => open !== undefined))
+        }
+        assert.deepStrictEqual(yield* loadStored(disabled), { endpoint: disabled, revision: 2 })
+        yield* recordEvent(disabled.organizationId)
+        assert.lengthOf(yield* deliveriesOf(disabled), 3)
+        assert.deepStrictEqual(yield* store.recordAttempts([]), [])
+        assert.deepStrictEqual(yield* store.recordAttempts([old!, unclaimed!]), [2, 2])
+        assert.deepStrictEqual(yield* store.recordAttempts([good, old!]), [undefined, undefined])
+        assert.deepStrictEqual(
+          (yield* claim(endpoints)).claimed,
+          [],
+          "a second end of each is due later, and nothing is due at the disabled one"
+        )
+      })
+    )
+
     it.effect("end once, though two record an end of different ones at once", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()

@@ -1,4 +1,4 @@
-import { MandateStore, type UniqueClaim } from "@svc/domain/ports/MandateStore"
+import { MandateStore, Stale, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { type StoredEndpoint, WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import {
@@ -157,11 +157,11 @@ export const deliveriesOf = Effect.fn("deliveriesOf")(function* (endpoint: Webho
 /** Claims what is due, and gives what belongs to one of the endpoints. */
 export const claim = Effect.fn("claim")(function* (
   endpoints: ReadonlyArray<WebhookEndpointState>,
-  parts: { readonly limit?: number; readonly perEndpoint?: number; readonly lasts?: Instant } = {}
+  parts: Partial<Omit<Parameters<WebhookStore["Service"]["claimDue"]>[0], "token">> = {}
 ) {
   const store = yield* WebhookStore
   const token = newDigest()
-  const query = { token, limit: PLENTY, perEndpoint: PLENTY, lasts: HOUR, ...parts }
+  const query = { token, limit: PLENTY, perEndpoint: PLENTY, perOrganization: PLENTY, lasts: HOUR, ...parts }
   const claimed = yield* store.claimDue(query)
   return {
     token,
@@ -179,10 +179,13 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
   ends: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
 ) {
   const store = yield* WebhookStore
-  return yield* store.recordAttempts({
-    organization: stored.endpoint.organizationId,
-    endpoint: stored.endpoint,
-    expected: stored.revision,
-    deliveries: ends
-  })
+  const [revision] = yield* store.recordAttempts([
+    {
+      organization: stored.endpoint.organizationId,
+      endpoint: stored.endpoint,
+      expected: stored.revision,
+      deliveries: ends
+    }
+  ])
+  return revision === undefined ? yield* new Stale() : { revision }
 })

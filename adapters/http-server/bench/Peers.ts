@@ -1,0 +1,21 @@
+import { spawnSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { createRequire } from "node:module"
+import { fileURLToPath, pathToFileURL } from "node:url"
+
+/** Where the peers are installed, outside of the workspaces: whoever does not measure does not pay for them. */
+const FOLDER = fileURLToPath(new URL("../../../bench/peers/", import.meta.url))
+
+/** Installs what the folder's lock file names, once. */
+export const installPeers = (): boolean =>
+  existsSync(`${FOLDER}node_modules/.package-lock.json`) ||
+  spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
+    cwd: FOLDER,
+    stdio: ["ignore", 2, 2]
+  }).status === 0
+
+/** A module of the folder. What it exports is for the caller to say: it is not there when types are checked. */
+export const importPeer = async <Module>(name: string): Promise<Module> => {
+  const path = createRequire(`${FOLDER}package.json`).resolve(name)
+  return import(pathToFileURL(path).href)
+}
