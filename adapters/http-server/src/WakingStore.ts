@@ -1,21 +1,28 @@
 import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 
-/** The same store, which wakes the webhook worker of this process when there are new events. */
-export const wakingStore: Layer.Layer<MandateStore, never, MandateStore> = Layer.effect(
-  MandateStore,
-  Effect.gen(function* () {
-    const store = yield* MandateStore
-    const wakeUp = yield* WebhookWakeUp
-    return MandateStore.of({
-      ...store,
-      append: (change) =>
-        Effect.tap(store.append(change), () =>
-          Effect.sync(() => {
-            if (change.events.length > 0) wakeUp.notify()
-          })
-        )
+/**
+ * The same stores, which wake the webhook worker of this process when there are new events, and when a delivery is asked
+ * for: a test, or one that is sent again.
+ */
+export const wakingStore: Layer.Layer<MandateStore | WebhookStore, never, MandateStore | WebhookStore> =
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const mandates = yield* MandateStore
+      const webhooks = yield* WebhookStore
+      const wakeUp = yield* WebhookWakeUp
+      const notify = Effect.sync(wakeUp.notify)
+      return Context.make(MandateStore, {
+        ...mandates,
+        append: (change) =>
+          Effect.tap(mandates.append(change), () => (change.events.length > 0 ? notify : Effect.void))
+      }).pipe(
+        Context.add(WebhookStore, {
+          ...webhooks,
+          addDelivery: (addition) => Effect.tap(webhooks.addDelivery(addition), () => notify)
+        })
+      )
     })
-  })
-)
+  )

@@ -3,7 +3,9 @@ import type { ApiKeyScope, Organization } from "@svc/domain/Organization"
 import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import type { WebhookTransport } from "@svc/domain/ports/WebhookTransport"
 import { apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
+import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf, OPENING_BYTES } from "@svc/protocol/Commitment"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
@@ -18,7 +20,9 @@ import * as ApprovalServer from "../src/approval/ApprovalServer.ts"
 import type { ServerConfig } from "../src/Config.ts"
 import * as JsonLog from "../src/JsonLog.ts"
 import { portsLayer } from "../src/Service.ts"
+import type { StoreOptions } from "../src/StoreLayer.ts"
 import type { StoreSetting } from "../src/StoreSetting.ts"
+import { workerLayer } from "../src/Worker.ts"
 import { type Asking, type House, makeBrowser } from "./ApprovalVisitor.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
@@ -45,11 +49,25 @@ export interface ServiceOptions {
   readonly approvalPort?: number
   /** Whether `http://localhost` may be a return origin. Default false. */
   readonly localhostReturnOrigins?: boolean
+  /** Default: `require`. */
+  readonly migrations?: StoreOptions["migrations"]
+  /** Default: one of its own, as no two services on one store have. */
+  readonly masterKey?: Uint8Array<ArrayBuffer>
+  /** Whether webhooks may go to this machine, over `http` too. Default true. */
+  readonly webhookLoopback?: boolean
+  /** In place of the transport that the settings give. */
+  readonly webhookTransport?: Layer.Layer<WebhookTransport>
+  /** Default: hints of its own, as a process has. */
+  readonly wakeUp?: WebhookWakeUpService
+  /** Gives the service a worker, which stands on this too: on a clock of its own, for instance. Default: no worker. */
+  readonly working?: Layer.Layer<never>
 }
+
+export type WebhookWakeUpService = (typeof WebhookWakeUp)["Service"]
 
 const configOf = (
   masterKey: Uint8Array,
-  { approvalOrigin = APPROVAL_ORIGIN, store = "memory" }: ServiceOptions
+  { approvalOrigin = APPROVAL_ORIGIN, store = "memory", webhookLoopback = true }: ServiceOptions
 ): ServerConfig => ({
   environment: "test",
   store,
@@ -61,7 +79,7 @@ const configOf = (
   masterKey: Redacted.make(masterKey, { label: "master key" }),
   masterKeyPrevious: undefined,
   rateLimit: "off",
-  webhookLoopback: true,
+  webhookLoopback,
   logLevel: "All"
 })
 
@@ -171,21 +189,28 @@ export const newKey = (): string => {
 }
 
 /**
- * Both listeners of the service, on the memory store unless another is named, with two organizations that have all settings. Their log, at its
+ * Both listeners of the service, on the memory store unless another is named, with two organizations that have all
+ * settings, and a worker where one is asked for. Their log, at its
  * most talkative, goes to `log` alone.
  */
 export const startService = Effect.fnUntraced(function* (options: ServiceOptions = {}) {
   const log: Array<string> = []
   const watch: StoreWatch = { writes: [], fault: undefined }
-  const masterKey = new Uint8Array(randomBytes(MASTER_KEY_BYTES))
+  const masterKey = options.masterKey ?? new Uint8Array(randomBytes(MASTER_KEY_BYTES))
   const config = configOf(masterKey, options)
   const localhostReturnOrigins = options.localhostReturnOrigins ?? false
-  const observing = Layer.merge(logTo(log), options.observing ?? Layer.empty)
-  const services = yield* watched(watch).pipe(
-    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins, migrations: "require" })),
+  const wakeUp = Layer.succeed(WebhookWakeUp)(options.wakeUp ?? WebhookWakeUp.defaultValue())
+  const observing = Layer.mergeAll(logTo(log), wakeUp, options.observing ?? Layer.empty)
+  const migrations = options.migrations ?? "require"
+  const built = yield* watched(watch).pipe(
+    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins, migrations })),
     Layer.provideMerge(observing),
     Layer.build
   )
+  const services =
+    options.webhookTransport === undefined
+      ? built
+      : Context.merge(built, yield* Layer.build(options.webhookTransport))
   const listen = { port: 0, host: "127.0.0.1" }
   const shared = Layer.succeedContext(services)
   const apiPort = portOf(
@@ -195,6 +220,10 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const approvalPort = portOf(
     yield* ApprovalServer.layer(approvalListen).pipe(Layer.provide(shared), Layer.build)
   )
+
+  if (options.working !== undefined) {
+    yield* workerLayer.pipe(Layer.provide(options.working), Layer.provide(shared), Layer.build)
+  }
 
   /** One request of a browser to the approval origin, with these headers and no others. */
   const request = (path: string, { method = "GET", headers = {}, body = "" }: Asking = {}) =>
