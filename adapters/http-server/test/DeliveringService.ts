@@ -1,18 +1,27 @@
 /** The service with a worker and the real transport, on each store, and receivers that it delivers to. */
 import { randomBytes } from "node:crypto"
 import type { Socket } from "node:net"
+import { afterAll } from "@effect/vitest"
+import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import type { TestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { answering, plainReceiver, type Receiver } from "@svc/webhook-http/test/HostileReceiver"
 import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { bodyOf, type ServiceOptions, startService, type Tenant } from "./ServiceUnderTest.ts"
+import { workerLayer } from "../src/Worker.ts"
+import { bodyOf, type Service, type ServiceOptions, startService, type Tenant } from "./ServiceUnderTest.ts"
 
 const NANOS_PER_SECOND = 1_000_000_000
 const MILLISECONDS_PER_SECOND = 1000
 /** Gives up on what does not come, in milliseconds: far longer than it takes on a machine that is busy. */
 const GIVE_UP_MS = 20_000
 const POLL_MS = 10
+/** Between two requests that ask for the same, in milliseconds. */
+const ASK_AGAIN_MS = 50
+const MASTER_KEY_BYTES = 32
+
+const BRING_FORWARD = `update svc.webhook_delivery set next_attempt_at = next_attempt_at - $1
+  where queue is not null`
 
 /** Waits for what happens soon. */
 export const eventually = (what: string, holds: () => boolean): Effect.Effect<void> =>
@@ -33,7 +42,7 @@ export const awaited = <A>(
     for (;;) {
       last = yield* ask
       if (holds(last)) return last
-      yield* Effect.sleep(POLL_MS)
+      yield* Effect.sleep(ASK_AGAIN_MS)
     }
   }).pipe(
     Effect.timeoutOrElse({
@@ -46,8 +55,8 @@ export const awaited = <A>(
 /** A store for one test. */
 export interface OpenStore {
   /** What a service needs to stand on it. Several may, where it is a server. */
-  readonly options: Pick<ServiceOptions, "store" | "migrations" | "masterKey" | "observing">
-  /** Lets so much time pass that what waits for its next attempt for this long is due. */
+  readonly options: Pick<ServiceOptions, "store" | "migrations" | "masterKey" | "observing" | "wakeUp">
+  /** Lets so much time pass that what waits for its next attempt for this long is due, and wakes the workers. */
   readonly pass: (seconds: number) => Effect.Effect<void>
   /** Rows of a statement on the server, in whose schema it is; on the memory store there are none. */
   readonly query: (
@@ -77,11 +86,13 @@ const aheadBy = (seconds: () => number): Effect.Effect<Clock.Clock> =>
 const openMemory: Effect.Effect<OpenStore> = Effect.gen(function* () {
   let ahead = 0
   const clock = yield* aheadBy(() => ahead)
+  const wakeUp = WebhookWakeUp.defaultValue()
   return {
-    options: { store: "memory", observing: Layer.succeed(Clock.Clock)(clock) },
+    options: { store: "memory", observing: Layer.succeed(Clock.Clock)(clock), wakeUp },
     pass: (seconds) =>
       Effect.sync(() => {
         ahead += seconds
+        wakeUp.notify()
       }),
     query: () => Effect.succeed([]),
     url: ""
@@ -97,43 +108,49 @@ const onServer = (url: string, text: string, parameters: ReadonlyArray<string | 
     Effect.orDie
   )
 
-const openDatabase = (server: TestPostgres): Effect.Effect<OpenStore, never, Scope.Scope> =>
+/** A database of its own at this server, whose schema the first service on it makes. */
+export const makeDatabase = (
+  server: TestPostgres
+): Effect.Effect<OpenStore & { readonly drop: Effect.Effect<unknown> }> =>
   Effect.gen(function* () {
     const name = `webhooks_${randomBytes(6).toString("hex")}`
-    yield* Effect.acquireRelease(onServer(server.url, `create database ${name}`), () =>
-      onServer(server.url, `drop database ${name} with (force)`)
-    )
+    yield* onServer(server.url, `create database ${name}`)
     const place = new URL(server.url)
     place.pathname = `/${name}`
     const url = place.href
     const query: OpenStore["query"] = (text, parameters) => onServer(url, text, parameters)
+    const wakeUp = WebhookWakeUp.defaultValue()
     return {
       options: {
         store: { postgres: Redacted.make(url) },
         migrations: "run",
-        masterKey: new Uint8Array(randomBytes(32))
+        masterKey: new Uint8Array(randomBytes(MASTER_KEY_BYTES)),
+        wakeUp
       },
       pass: (seconds) =>
-        Effect.asVoid(
-          query(
-            "update svc.webhook_delivery set next_attempt_at = next_attempt_at - $1 where queue is not null",
-            [String(seconds * NANOS_PER_SECOND)]
-          )
-        ),
+        Effect.map(query(BRING_FORWARD, [String(seconds * NANOS_PER_SECOND)]), () => wakeUp.notify()),
       query,
-      url
+      url,
+      drop: onServer(server.url, `drop database ${name} with (force)`)
     }
   })
 
-/** The stores that deliveries are tested on; the second needs a server. */
-export const storesWith = (server: TestPostgres | undefined) => [
-  { name: "the memory store", open: openMemory, isAbsent: false },
-  {
-    name: "Postgres",
-    open: Effect.suspend(() => openDatabase(server!)),
-    isAbsent: server === undefined
-  }
-]
+/** The stores that deliveries are tested on. All tests of a file share the database of the second, if there is a server. */
+export const storesWith = (server: TestPostgres | undefined) => {
+  let made: Promise<Effect.Success<ReturnType<typeof makeDatabase>>> | undefined
+  afterAll(async () => {
+    if (made !== undefined) await Effect.runPromise((await made).drop)
+    await server?.stop()
+  })
+  const openDatabase = Effect.promise((): Promise<OpenStore> => {
+    made ??= Effect.runPromise(makeDatabase(server!))
+    return made
+  })
+  return [
+    { name: "the memory store", open: openMemory, isAbsent: false },
+    { name: "Postgres", open: openDatabase, isAbsent: server === undefined }
+  ]
+}
 
 /** A service with a worker on a store. */
 export const startDelivering = (store: OpenStore, options: ServiceOptions = {}) =>
@@ -225,3 +242,7 @@ export interface ShownDelivery {
     readonly error?: string
   }>
 }
+
+/** Begins the work of a service that was started without a worker. */
+export const startWorker = ({ services }: Pick<Service, "services">) =>
+  workerLayer.pipe(Layer.provide(Layer.succeedContext(services)), Layer.build)

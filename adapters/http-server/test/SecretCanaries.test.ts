@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import { type Misbehaviour, makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { Cause, Effect, Exit, Layer, Metric, Tracer } from "effect"
+import { Effect, Metric } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { afterEach, beforeEach, vi } from "vitest"
 import type { StoreSetting } from "../src/StoreSetting.ts"
+import { Canaries } from "./Canaries.ts"
 import type { RawAnswer } from "./RawExchange.ts"
 import {
   APPROVAL_ORIGIN,
@@ -21,6 +21,7 @@ import {
   startService,
   type Tenant
 } from "./ServiceUnderTest.ts"
+import { tracerTo } from "./SpanTexts.ts"
 import { readAnswers, talk } from "./WireExchange.ts"
 
 /** Everything that the process prints, whoever prints it. */
@@ -43,75 +44,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.restoreAllMocks()
 })
-
-/** Spans as text: names, attributes, events, and the failures that they ended with. What succeeds is not told. */
-const tracerTo = (spans: Array<string>): Layer.Layer<never> => {
-  const tracer = Tracer.make({
-    span: (options) => {
-      const span = new Tracer.NativeSpan(options)
-      const end = span.end.bind(span)
-      span.end = (at, exit) => {
-        end(at, exit)
-        const attributes = [...span.attributes].map(([name, value]) => `${name}=${String(value)}`)
-        const events = span.events.map(([name, , more]) => `${name} ${inspect(more, { depth: 20 })}`)
-        const failure = Exit.isFailure(exit)
-          ? [Cause.pretty(exit.cause), inspect(exit.cause, { depth: 20 })]
-          : []
-        spans.push([span.name, ...attributes, ...events, ...failure].join(" | "))
-      }
-      return span
-    }
-  })
-  return Layer.succeed(Tracer.Tracer)(tracer)
-}
-
-/** Forms are looked up by so many of their first characters: there are many of them, and a lot of text. */
-const INDEXED_CHARACTERS = 8
-
-/** Each secret by what it is, in every form that it could be written in. */
-class Canaries {
-  readonly #forms = new Map<string, Map<string, string>>()
-
-  #add(form: string, what: string): void {
-    if (form.length < INDEXED_CHARACTERS) throw new Error(`too short to be told from other text: ${what}`)
-    const start = form.slice(0, INDEXED_CHARACTERS)
-    const alike = this.#forms.get(start) ?? new Map<string, string>()
-    this.#forms.set(start, alike.set(form, what))
-  }
-
-  plant(what: string, secret: string): string {
-    for (const form of [
-      secret,
-      encodeURIComponent(secret),
-      Buffer.from(secret).toString("base64"),
-      Buffer.from(secret).toString("base64url"),
-      Buffer.from(secret).toString("hex"),
-      JSON.stringify(secret).slice(1, -1)
-    ]) {
-      this.#add(form, what)
-    }
-    return secret
-  }
-
-  plantBytes(what: string, bytes: Uint8Array): void {
-    const buffer = Buffer.from(bytes)
-    for (const encoding of ["base64", "base64url", "hex"] as const) {
-      this.#add(buffer.toString(encoding), what)
-    }
-    this.#add(String(bytes), what)
-  }
-
-  /** Which secrets the text holds. */
-  foundIn(text: string): ReadonlyArray<string> {
-    const found = new Set<string>()
-    for (let at = 0; at + INDEXED_CHARACTERS <= text.length; at++) {
-      for (const [form, what] of this.#forms.get(text.slice(at, at + INDEXED_CHARACTERS)) ?? []) {
-        if (text.startsWith(form, at)) found.add(what)
-      }
-    }
-    return [...found]
-  }
-}
 
 /** The parts of an assertion are as good as it, or tell who somebody is. */
 const plantAssertion = (canaries: Canaries, what: string, assertion: string): string => {

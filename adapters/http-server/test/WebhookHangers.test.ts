@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { dripping, plainReceiver, silentReceiver } from "@svc/webhook-http/test/HostileReceiver"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
@@ -44,7 +44,6 @@ const neverAccepting: Effect.Effect<number, never, Scope.Scope> = Effect.acquire
 ).pipe(Effect.map(({ port }) => port))
 
 const server = await startTestPostgres()
-afterAll(() => server?.stop())
 
 for (const { isAbsent, name, open } of storesWith(server)) {
   describe.skipIf(isAbsent)(`one dead endpoint starving others, on ${name}`, () => {

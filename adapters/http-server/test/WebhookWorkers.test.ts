@@ -1,0 +1,267 @@
+import { assert, describe, it } from "@effect/vitest"
+import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
+import { writeAttempts } from "@svc/store-postgres/RecordCodec"
+import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
+import { Clock, Effect, Layer, Redacted } from "effect"
+import {
+  awaited,
+  endpointsOf,
+  eventually,
+  type OpenStore,
+  startDelivering,
+  storesWith,
+  toldReceiver
+} from "./DeliveringService.ts"
+import { bodyOf, startService } from "./ServiceUnderTest.ts"
+
+/** How long an idle worker is watched, in milliseconds. */
+const WATCHED_MS = 4000
+/** Statements beyond one a second: the loop's first, and one that a boundary of the watch cuts. */
+const SLACK = 2
+
+const MAX_FAILED = 20
+const MAX_EXHAUSTED = 10
+/** Attempts that may be under way when an endpoint is disabled, over all workers. */
+const UNDER_WAY = 16
+/** Attempts that a delivery has. */
+const ATTEMPTS = 9
+
+const server = await startTestPostgres()
+const { open } = storesWith(server)[1]!
+
+/** A clock on which nobody wakes by himself. */
+const asleep = Effect.map(
+  Clock.Clock,
+  (clock): Clock.Clock => ({
+    currentTimeMillisUnsafe: () => clock.currentTimeMillisUnsafe(),
+    currentTimeMillis: clock.currentTimeMillis,
+    currentTimeNanosUnsafe: () => clock.currentTimeNanosUnsafe(),
+    currentTimeNanos: clock.currentTimeNanos,
+    monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
+    monotonicTimeNanos: clock.monotonicTimeNanos,
+    sleep: () => Effect.never
+  })
+)
+
+/** Two services with a worker each, as in two processes that hear of each other's attempts at once. */
+const startTwo = Effect.fnUntraced(function* (store: OpenStore) {
+  const first = yield* startDelivering(store)
+  const second = yield* startDelivering(store, { migrations: "require" })
+  return { tenant: first.tenant, services: [first, second] }
+})
+
+/** Writes down every change of an endpoint's row from now on. */
+const watchChanges = ({ query }: OpenStore, endpoint: string) =>
+  Effect.gen(function* () {
+    yield* query(
+      `create table if not exists public.change (place bigserial, endpoint text, before text, after text, record text)`
+    )
+    yield* query(`create or replace function public.note() returns trigger language plpgsql as $$ begin
+      insert into public.change (endpoint, before, after, record) values (new.endpoint, old.status, new.status, new.record);
+      return null; end $$`)
+    yield* query(
+      `create or replace trigger note after update on svc.webhook_endpoint for each row execute function public.note()`
+    )
+    return Effect.map(
+      query("select before, after, record from public.change where endpoint = $1 order by place", [endpoint]),
+      (rows) =>
+        rows as ReadonlyArray<{ readonly before: string; readonly after: string; readonly record: string }>
+    )
+  })
+
+/** Waits until no attempt is open; gives the ends of all attempts at the endpoint, in no order. */
+const attemptsOf = ({ query }: OpenStore, endpoint: string) =>
+  awaited(
+    "the end of all attempts",
+    query("select open_token, state, attempts from svc.webhook_delivery where endpoint = $1", [endpoint]),
+    (rows) => rows.every(({ open_token }) => open_token === null)
+  )
+
+describe.skipIf(server === undefined)("webhook workers on Postgres", () => {
+  it.live(
+    "idle, each asks once a second at most; what another process records leaves all the same, by polling",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* open
+        const elsewhere = yield* startService({ ...store.options, wakeUp: WebhookWakeUp.defaultValue() })
+        const recorder = yield* Effect.acquireRelease(
+          Effect.promise(() => startRecorder(store.url)),
+          (one) => Effect.promise(one.stop)
+        )
+        yield* startDelivering(store, {
+          store: { postgres: Redacted.make(recorder.url) },
+          migrations: "require"
+        })
+        const sentOf = (name: string) => recorder.sent().filter(({ text }) => text.includes(name)).length
+        yield* eventually("the workers", () => sentOf("claim_webhook_deliveries") > 0)
+        recorder.clear()
+        const begun = yield* Clock.currentTimeMillis
+        yield* Effect.sleep(WATCHED_MS)
+        const seconds = ((yield* Clock.currentTimeMillis) - begun) / 1000
+        const texts = recorder.sent().map(({ text }) => text)
+        const claims = sentOf("claim_webhook_deliveries")
+        assert.isAtLeast(claims, 1)
+        assert.isAtMost(claims, seconds + SLACK)
+        // The other one is for transitions that are due; and a look for lost attempts, and for a new signing key.
+        assert.isAtMost(texts.length - claims, seconds + SLACK + 2, texts.join("\n"))
+
+        const receiver = yield* toldReceiver
+        yield* endpointsOf(elsewhere.tenant).register(receiver.url)
+        yield* elsewhere.tenant.newMandate()
+        yield* eventually("the event", () => receiver.webhooks().length === 1)
+      })
+  )
+
+  it.live(
+    "what this process records, a test and a redelivery leave at once: nobody waits for the next look",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* open
+        const working = Layer.succeed(Clock.Clock)(yield* asleep)
+        const { tenant } = yield* startDelivering(store, { working })
+        const receiver = yield* toldReceiver
+        const endpoints = endpointsOf(tenant)
+        const { id } = yield* endpoints.register(receiver.url)
+        const arrives = (count: number) =>
+          eventually(`webhook ${count}`, () => receiver.webhooks().length === count)
+        yield* tenant.newMandate()
+        yield* arrives(1)
+        bodyOf(yield* endpoints.test(id), 201)
+        yield* arrives(2)
+        const [, first] = yield* awaited("delivered", endpoints.deliveries(id), (all) =>
+          all.every(({ state }) => state === "delivered")
+        )
+        bodyOf(yield* endpoints.redeliver(id, first!.id), 201)
+        yield* arrives(3)
+      })
+  )
+
+  it.live("counters raced at 20: two workers count every attempt, and disable the endpoint once", () =>
+    Effect.gen(function* () {
+      const store = yield* open
+      const { services, tenant } = yield* startTwo(store)
+      const receiver = yield* toldReceiver
+      receiver.answer = () => "hold"
+      const endpoints = endpointsOf(tenant)
+      const { id } = yield* endpoints.register(receiver.url)
+      const changes = yield* watchChanges(store, id)
+      yield* Effect.all(
+        Array.from({ length: 2 * UNDER_WAY }, () => Effect.suspend(() => tenant.newMandate())),
+        { concurrency: 8 }
+      )
+      yield* eventually("as many as may be under way", () => receiver.held() === UNDER_WAY)
+      receiver.answer = () => 500
+      receiver.release(500)
+      yield* awaited("disabled", endpoints.read(id), ({ status }) => status === "disabled")
+      const rows = yield* attemptsOf(store, id)
+      const made = rows.filter(({ attempts }) => attempts !== null).length
+      assert.isAtLeast(made, MAX_FAILED)
+      assert.strictEqual(receiver.webhooks().length, made)
+      const shown = yield* endpoints.read(id)
+      assert.deepInclude(shown, {
+        status: "disabled",
+        disabled_reason: "consecutive_failed_attempts",
+        consecutive_failed_attempts: made,
+        consecutive_exhausted_deliveries: 0
+      })
+      const noted = yield* changes
+      const disabling = noted.filter(({ after, before }) => before !== after)
+      assert.lengthOf(disabling, 1)
+      // In the very write that reached the bound.
+      const counted = noted.map(({ record }) => JSON.parse(record).value.consecutiveFailedAttempts as number)
+      const at = noted.indexOf(disabling[0]!)
+      assert.isTrue(counted.slice(0, at).every((count) => count < MAX_FAILED))
+      assert.isAtLeast(counted[at]!, MAX_FAILED)
+      assert.strictEqual(counted.at(-1), made)
+      const [first, second] = services.map(
+        ({ log }) => log.filter((line) => line.includes("webhook attempt") && line.includes(id)).length
+      )
+      assert.strictEqual(first! + second!, made)
+    })
+  )
+
+  it.live("counters raced at 10: exhausted deliveries disable the endpoint once, for that reason", () =>
+    Effect.gen(function* () {
+      const store = yield* open
+      const { tenant } = yield* startTwo(store)
+      const receiver = yield* toldReceiver
+      receiver.answer = () => "hold"
+      const endpoints = endpointsOf(tenant)
+      const { id } = yield* endpoints.register(receiver.url)
+      const changes = yield* watchChanges(store, id)
+      const events = MAX_EXHAUSTED + 2
+      for (let count = 0; count < events; count++) yield* tenant.newMandate()
+      yield* eventually("all under way", () => receiver.held() === events)
+      receiver.release(204)
+      yield* attemptsOf(store, id)
+      // As they would be after eight failed attempts of which none in a row with another endpoint's success.
+      const failed = Array.from({ length: ATTEMPTS - 1 }, () => ({ at: 0n, status: 500, durationMs: 1 }))
+      yield* store.query(
+        `update svc.webhook_delivery set state = 'pending', queue = 'due', attempts = $2, next_attempt_at = 0
+          where endpoint = $1`,
+        [id, writeAttempts(failed)]
+      )
+      receiver.answer = () => "hold"
+      yield* store.pass(0)
+      yield* eventually("the last attempts", () => receiver.held() === events)
+      receiver.release(500)
+      yield* awaited("disabled", endpoints.read(id), ({ status }) => status === "disabled")
+      yield* attemptsOf(store, id)
+      assert.deepInclude(yield* endpoints.read(id), {
+        status: "disabled",
+        disabled_reason: "consecutive_exhausted_deliveries",
+        consecutive_failed_attempts: events,
+        consecutive_exhausted_deliveries: events
+      })
+      const states = (yield* endpoints.deliveries(id)).map(({ attempts, state }) => [state, attempts.length])
+      assert.deepStrictEqual(states, Array(events).fill(["exhausted", ATTEMPTS]))
+      assert.lengthOf(
+        (yield* changes).filter(({ after, before }) => before !== after),
+        1
+      )
+    })
+  )
+
+  for (const [what, change] of [
+    ["10,000 deliveries are held", "held_left = 0"],
+    ["it was disabled for 7 days", "held_until = 0"]
+  ] as const) {
+    it.live(`missed_since shows once ${what}, until a reactivation`, () =>
+      Effect.gen(function* () {
+        const store = yield* open
+        const { tenant } = yield* startDelivering(store)
+        const receiver = yield* toldReceiver
+        receiver.answer = () => 500
+        const endpoints = endpointsOf(tenant)
+        const { id } = yield* endpoints.register(receiver.url)
+        const tests = Array.from({ length: MAX_FAILED }, () => endpoints.test(id))
+        yield* Effect.all(tests, { concurrency: "unbounded" })
+        yield* awaited("disabled", endpoints.read(id), ({ status }) => status === "disabled")
+        yield* tenant.newMandate()
+        const held = yield* endpoints.read(id)
+        assert.notProperty(held, "missed_since")
+        const before = yield* endpoints.deliveries(id)
+        assert.lengthOf(before, MAX_FAILED + 1)
+        yield* store.query(`update svc.webhook_endpoint set ${change} where endpoint = $1`, [id])
+        const missed = yield* tenant.newMandate()
+        yield* tenant.newMandate()
+        const shown = yield* endpoints.read(id)
+        assert.isTrue(shown.missed_since >= missed.created_at, shown.missed_since)
+        assert.deepStrictEqual(yield* endpoints.deliveries(id), before)
+        assert.deepStrictEqual((yield* tenant.get("/v1/webhook-endpoints")).data, [shown])
+        const { data } = yield* tenant.get("/v1/events?limit=100")
+        assert.lengthOf(data, 3)
+        assert.notProperty(bodyOf(yield* endpoints.reactivate(id), 200), "missed_since")
+        receiver.answer = () => 204
+        const sent = receiver.webhooks().length
+        yield* tenant.newMandate()
+        yield* eventually(
+          "what comes after it",
+          () => receiver.webhooks().length === sent + 1 || receiver.webhooks().length === sent + 2
+        )
+        assert.notProperty(yield* endpoints.read(id), "missed_since")
+      })
+    )
+  }
+})
