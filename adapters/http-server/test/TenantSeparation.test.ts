@@ -113,12 +113,13 @@ const resourceFor = (values: Readonly<Record<string, string>>, name: string): st
 }
 
 /** All that an organization can see of what it has. */
-const shownTo = Effect.fnUntraced(function* (tenant: Tenant, { active, pending }: Estate) {
+const shownTo = Effect.fnUntraced(function* (tenant: Tenant, { active, pending, values }: Estate) {
   const paths = [active, pending].flatMap((id) =>
     ["", "/events", "/authorizations"].map((rest) => `/v1/mandates/${id}${rest}`)
   )
+  const deliveries = `/v1/webhook-endpoints/${values.webhook_endpoint_id}/deliveries`
   return yield* Effect.forEach(
-    [...paths, "/v1/mandates", `/v1/subjects/${SUBJECT}/passkeys`, "/v1/webhook-endpoints"],
+    [...paths, "/v1/mandates", `/v1/subjects/${SUBJECT}/passkeys`, "/v1/webhook-endpoints", deliveries],
     (path) => tenant.get(path)
   )
 })

@@ -1,22 +1,29 @@
+import { spawn } from "node:child_process"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
 import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
-import { Clock, Effect, Layer, Redacted } from "effect"
+import { Clock, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
 import {
   awaited,
   endpointsOf,
   eventually,
   type OpenStore,
+  type ShownDelivery,
   startDelivering,
+  startWorker,
   storesWith,
   toldReceiver
 } from "./DeliveringService.ts"
 import { bodyOf, startService } from "./ServiceUnderTest.ts"
 
 /** How long an idle worker is watched, in milliseconds. */
-const WATCHED_MS = 4000
+const WATCHED_MS = 3000
 /** Statements beyond one a second: the loop's first, and one that a boundary of the watch cuts. */
 const SLACK = 2
 
@@ -43,6 +50,67 @@ const asleep = Effect.map(
     sleep: () => Effect.never
   })
 )
+
+const SVC = fileURLToPath(new URL("../src/bin/svc.ts", import.meta.url))
+const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
+
+/** Longer than the first retry waits, in seconds. */
+const A_RETRY = 40
+
+/** `svc worker` on a database, in a process that can be killed. */
+const spawnWorker = ({ options, url }: OpenStore) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const child = spawn(process.execPath, [SVC, "worker"], {
+        env: {
+          PATH: process.env.PATH ?? "",
+          SVC_ENVIRONMENT: "test",
+          SVC_STORE: url,
+          SVC_MASTER_KEY: encodeBase64Url(options.masterKey!),
+          SVC_WEBHOOK_ALLOW_LOOPBACK: "true"
+        },
+        stdio: "ignore"
+      })
+      const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
+      const kill = Effect.promise(() => {
+        child.kill("SIGKILL")
+        return ended
+      })
+      return { kill }
+    }),
+    ({ kill }) => kill
+  )
+
+/** Makes the claims of workers that are gone run out now. */
+const expireClaims = ({ query }: OpenStore, endpoint: string) =>
+  query(
+    "update svc.webhook_delivery set open_expires_at = 0 where endpoint = $1 and open_token is not null",
+    [endpoint]
+  )
+
+/** Locks the row of an endpoint until it is let go. */
+const holdEndpoint = Effect.fnUntraced(function* ({ url }: OpenStore, endpoint: string) {
+  const { writes } = yield* PostgresStore.connect({ url: Redacted.make(url), writeConnections: 1 })
+  const [locked, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const holding = yield* writes
+    .withTransaction(
+      writes
+        .unsafe("select 1 from svc.webhook_endpoint where endpoint = $1 for update", [endpoint])
+        .pipe(Effect.andThen(Deferred.succeed(locked, undefined)), Effect.andThen(Deferred.await(mayEnd)))
+    )
+    .pipe(Effect.forkScoped)
+  yield* Deferred.await(locked)
+  return { letGo: Effect.andThen(Deferred.succeed(mayEnd, undefined), Fiber.join(holding)) }
+}, Effect.provide(Reactivity.layer))
+
+const WAITING_FOR_A_LOCK = `select pid from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%record_webhook_attempts%'`
+
+const END_WHOEVER_WAITS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock'`
+
+const outcomesOf = (deliveries: ReadonlyArray<ShownDelivery>) =>
+  deliveries.map(({ attempts, state }) => [state, ...attempts.map(({ error, status }) => error ?? status)])
 
 /** Two services with a worker each, as in two processes that hear of each other's attempts at once. */
 const startTwo = Effect.fnUntraced(function* (store: OpenStore) {
@@ -221,6 +289,80 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", () => {
         1
       )
     })
+  )
+
+  it.live.skipIf(!RUNS_TYPESCRIPT)(
+    "graphile worker 204: killed after the 2xx and before the record, an attempt is used up, and the event delivered again",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* open
+        const service = yield* startService(store.options)
+        const receiver = yield* toldReceiver
+        receiver.answer = () => "hold"
+        const endpoints = endpointsOf(service.tenant)
+        const { id } = yield* endpoints.register(receiver.url)
+        yield* service.tenant.newMandate()
+        const worker = yield* spawnWorker(store)
+        yield* eventually("the attempt", () => receiver.held() === 1)
+        // Held up by somebody who has the endpoint, the record of the end is cut off with its worker.
+        const holder = yield* holdEndpoint(store, id)
+        receiver.release(204)
+        yield* awaited("the record, waiting", store.query(WAITING_FOR_A_LOCK), (rows) => rows.length === 1)
+        yield* worker.kill
+        yield* store.query(END_WHOEVER_WAITS)
+        yield* holder.letGo
+        assert.deepStrictEqual(outcomesOf(yield* endpoints.deliveries(id)), [["pending"]])
+
+        receiver.answer = () => 204
+        yield* expireClaims(store, id)
+        yield* startWorker(service)
+        yield* awaited("worker_lost", endpoints.deliveries(id), ([one]) => one?.attempts.length === 1)
+        yield* store.pass(A_RETRY)
+        const all = yield* awaited(
+          "delivered",
+          endpoints.deliveries(id),
+          ([one]) => one?.state === "delivered"
+        )
+        assert.deepStrictEqual(outcomesOf(all), [["delivered", "worker_lost", 204]])
+        const [first, second, ...others] = receiver.webhooks()
+        assert.deepStrictEqual([second!.id, second!.body, others], [first!.id, first!.body, []])
+        assert.strictEqual((yield* endpoints.read(id)).consecutive_failed_attempts, 0)
+      })
+  )
+
+  it.live(
+    "a claim that runs out on a slow worker that lives: its result comes too late, and the event is delivered again",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* open
+        const { tenant } = yield* startDelivering(store)
+        const receiver = yield* toldReceiver
+        receiver.answer = () => "hold"
+        const endpoints = endpointsOf(tenant)
+        const { id } = yield* endpoints.register(receiver.url)
+        yield* tenant.newMandate()
+        yield* eventually("the attempt", () => receiver.held() === 1)
+        yield* expireClaims(store, id)
+        // It looks for claims that have run out as soon as it starts.
+        yield* startDelivering(store, { migrations: "require" })
+        yield* awaited("worker_lost", endpoints.deliveries(id), ([one]) => one?.attempts.length === 1)
+        receiver.answer = () => 503
+        receiver.release(503)
+        yield* store.pass(A_RETRY)
+        yield* awaited("the second", endpoints.deliveries(id), ([one]) => one?.attempts.length === 2)
+        receiver.answer = () => 204
+        yield* store.pass(3 * A_RETRY)
+        const all = yield* awaited(
+          "delivered",
+          endpoints.deliveries(id),
+          ([one]) => one?.state === "delivered"
+        )
+        // Of the two 503 only the second was an attempt of its own.
+        assert.deepStrictEqual(outcomesOf(all), [["delivered", "worker_lost", 503, 204]])
+        assert.lengthOf(receiver.webhooks(), 3)
+        assert.lengthOf(new Set(receiver.webhooks().map(({ body }) => body.toString())), 1)
+        assert.strictEqual((yield* endpoints.read(id)).consecutive_failed_attempts, 0)
+      })
   )
 
   for (const [what, change] of [
