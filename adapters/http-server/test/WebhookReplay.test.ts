@@ -9,7 +9,14 @@ import { afterEach, vi } from "vitest"
 import { svc } from "../src/command/SvcCommand.ts"
 import { StandardInput } from "../src/command/WebhookCommands.ts"
 import type { CheckFailed, StartFault } from "../src/StartFault.ts"
-import { endpointsOf, eventually, toldReceiver, type Webhook } from "./DeliveringService.ts"
+import {
+  awaited,
+  endpointsOf,
+  eventually,
+  TEST_TIMEOUT_MS,
+  toldReceiver,
+  type Webhook
+} from "./DeliveringService.ts"
 import { bodyOf, startService } from "./ServiceUnderTest.ts"
 
 /** How far `t` may be from the receiver's clock, in seconds. */
@@ -132,7 +139,7 @@ const malformed = (signature: string): ReadonlyArray<string> => {
   ]
 }
 
-describe("a captured webhook", () => {
+describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
   it.live(
     "replayed within 300 s is acted upon once, and after that refused (stripe-php 657: both directions)",
     () =>
@@ -210,10 +217,11 @@ describe("a captured webhook", () => {
       // And again, as a new delivery: the same bytes.
       const endpoints = endpointsOf(tenant)
       const [endpoint] = (yield* tenant.get("/v1/webhook-endpoints")).data
-      const [delivery] = yield* endpoints.deliveries(endpoint.id)
-      yield* eventually("the record of it", () => wire.webhooks().length === 1)
-      for (let again = delivery!; again.state !== "delivered"; )
-        [again] = [(yield* endpoints.deliveries(endpoint.id))[0]!]
+      const [delivery] = yield* awaited(
+        "the record of it",
+        endpoints.deliveries(endpoint.id),
+        ([one]) => one?.state === "delivered"
+      )
       bodyOf(yield* endpoints.redeliver(endpoint.id, delivery!.id), 201)
       yield* eventually("it again", () => wire.webhooks().length === 2)
       assert.deepStrictEqual(wire.webhooks()[1]!.body, webhook.body)

@@ -11,6 +11,7 @@ import {
   type OpenStore,
   startDelivering,
   storesWith,
+  TEST_TIMEOUT_MS,
   toldReceiver
 } from "./DeliveringService.ts"
 import type { RawAnswer } from "./RawExchange.ts"
@@ -110,7 +111,7 @@ const tellStory = Effect.fnUntraced(function* (store: OpenStore) {
 const server = await startTestPostgres()
 
 for (const { isAbsent, name, open } of storesWith(server)) {
-  describe.skipIf(isAbsent)(`a webhook secret, on ${name}`, () => {
+  describe.skipIf(isAbsent)(`a webhook secret, on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {
     it.live(
       "is in one answer, and then in no other, no log line, no span, no metric and no row of any table",
       () =>

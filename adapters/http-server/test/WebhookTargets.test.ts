@@ -6,7 +6,7 @@ import { answering, plainReceiver, tlsReceiver } from "@svc/webhook-http/test/Ho
 import { type NameAnswer, nameServer, type RecordType } from "@svc/webhook-http/test/NameServer"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Effect, Layer } from "effect"
-import { awaited, ENDPOINTS, endpointsOf, type ShownDelivery } from "./DeliveringService.ts"
+import { awaited, ENDPOINTS, endpointsOf, type ShownDelivery, TEST_TIMEOUT_MS } from "./DeliveringService.ts"
 import { bodyOf, startService } from "./ServiceUnderTest.ts"
 
 const NAME = "hooks.example"
@@ -176,7 +176,7 @@ const codeOf = (tenant: Effect.Success<ReturnType<typeof startGuarded>>["tenant"
     return { code, pointers }
   })
 
-describe("a webhook target", () => {
+describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
   const refused = { code: "webhook_target_not_allowed", pointers: undefined }
 
   it.live("that is refused is 422 webhook_target_not_allowed, and nothing is stored", () =>

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
+import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
 import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
@@ -7,7 +8,9 @@ import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
 import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
-import { Clock, Deferred, Effect, Fiber, Layer, Redacted } from "effect"
+import { dripping, plainReceiver, silentReceiver } from "@svc/webhook-http/test/HostileReceiver"
+import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
+import { Clock, Deferred, Effect, Fiber, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import {
   awaited,
@@ -18,7 +21,9 @@ import {
   startDelivering,
   startWorker,
   storesWith,
-  toldReceiver
+  TEST_TIMEOUT_MS,
+  toldReceiver,
+  webhooksAt
 } from "./DeliveringService.ts"
 import { bodyOf, startService } from "./ServiceUnderTest.ts"
 
@@ -34,8 +39,39 @@ const UNDER_WAY = 16
 /** Attempts that a delivery has. */
 const ATTEMPTS = 9
 
+/** More than one endpoint may have under way at a time. */
+const EVENTS = 18
+
+/** So long that no attempt at an endpoint that hangs ends by itself during a test, in milliseconds. */
+const PATIENCE_MS = 120_000
+
+const patient = WebhookTransportHttp.layer({
+  loopbackAllowed: true,
+  connectLimitMs: PATIENCE_MS,
+  wholeLimitMs: PATIENCE_MS
+})
+
+/** Listens, and never accepts: its queue is full after two connections, and further ones are not established. */
+const neverAccepting: Effect.Effect<number, never, Scope.Scope> = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const worker = new Worker(
+      `const { parentPort } = require("node:worker_threads")
+      const server = require("node:net").createServer()
+      server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+        parentPort.postMessage(server.address().port)
+        setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0))
+      })`,
+      { eval: true }
+    )
+    const port = await new Promise<number>((resolve) => worker.once("message", resolve))
+    return { worker, port }
+  }),
+  ({ worker }) => Effect.promise(() => worker.terminate())
+).pipe(Effect.map(({ port }) => port))
+
 const server = await startTestPostgres()
-const { open } = storesWith(server)[1]!
+const stores = storesWith(server)
+const { open } = stores[1]!
 
 /** A clock on which nobody wakes by himself. */
 const asleep = Effect.map(
@@ -146,7 +182,7 @@ const attemptsOf = ({ query }: OpenStore, endpoint: string) =>
     (rows) => rows.every(({ open_token }) => open_token === null)
   )
 
-describe.skipIf(server === undefined)("webhook workers on Postgres", () => {
+describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: TEST_TIMEOUT_MS }, () => {
   it.live(
     "idle, each asks once a second at most; what another process records leaves all the same, by polling",
     () =>
@@ -407,3 +443,71 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", () => {
     )
   }
 })
+
+for (const { isAbsent, name, open: openOne } of stores) {
+  describe.skipIf(isAbsent)(
+    `one dead endpoint starving others, on ${name}`,
+    { timeout: TEST_TIMEOUT_MS },
+    () => {
+      it.live(
+        "four hang, each in its way, and the fifth gets every event while none of their attempts ends",
+        () =>
+          Effect.gen(function* () {
+            const { tenant } = yield* startDelivering(yield* openOne, { webhookTransport: patient })
+            const silent = yield* silentReceiver()
+            const stalled = yield* silentReceiver()
+            const slow = yield* plainReceiver((socket) => {
+              socket.write("HTTP/1.1 200 OK\r\nX: ")
+              dripping(socket, "x", 100)
+            })
+            const full = yield* neverAccepting
+            const quick = yield* toldReceiver
+            const hangers = [
+              `http://127.0.0.1:${silent.port}/`,
+              `https://localhost:${stalled.port}/`,
+              `http://127.0.0.1:${slow.port}/`,
+              `http://127.0.0.1:${full}/`
+            ]
+            const endpoints = endpointsOf(tenant)
+            const hanging = yield* Effect.forEach(hangers, (url) => endpoints.register(url))
+            const fifth = yield* endpoints.register(quick.url)
+            for (let count = 1; count <= EVENTS; count++) {
+              const { id } = yield* tenant.newMandate()
+              yield* eventually(`event ${count}`, () => quick.webhooks().length === count)
+              assert.strictEqual(JSON.parse(quick.webhooks().at(-1)!.body.toString()).data.mandate_id, id)
+            }
+            for (const { id } of hanging) {
+              const deliveries = yield* endpoints.deliveries(id)
+              assert.lengthOf(deliveries, EVENTS)
+              for (const { attempts, state } of deliveries)
+                assert.deepStrictEqual([state, attempts], ["pending", []])
+            }
+            // They do hang: each has attempts under way.
+            for (const { seen } of [silent, stalled, slow]) assert.isAbove(seen.open, 0)
+            assert.lengthOf(yield* endpoints.deliveries(fifth.id), EVENTS)
+          })
+      )
+
+      it.live("a body that comes byte by byte holds up nothing: its status has decided", () =>
+        Effect.gen(function* () {
+          const { tenant } = yield* startDelivering(yield* openOne, { webhookTransport: patient })
+          const slow = yield* plainReceiver((socket) => {
+            socket.write("HTTP/1.1 202 Accepted\r\nContent-Length: 10000\r\n\r\n")
+            dripping(socket, "x", 100)
+          })
+          const endpoints = endpointsOf(tenant)
+          const { id } = yield* endpoints.register(`http://127.0.0.1:${slow.port}/`)
+          yield* tenant.newMandate()
+          yield* eventually("the event", () => webhooksAt(slow).length === 1)
+          const [delivery] = yield* awaited(
+            "the end of the attempt",
+            endpoints.deliveries(id),
+            ([one]) => one?.attempts.length === 1
+          )
+          assert.deepInclude(delivery, { state: "delivered" })
+          assert.strictEqual(delivery!.attempts[0]!.status, 202)
+        })
+      )
+    }
+  )
+}
