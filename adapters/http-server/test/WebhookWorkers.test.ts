@@ -2,7 +2,7 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { Worker } from "node:worker_threads"
 import { assert, describe, it } from "@effect/vitest"
-import { WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
+import { ATTEMPTS_PER_ENDPOINT, WebhookWakeUp } from "@svc/domain/programs/WebhookWorker"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
@@ -10,7 +10,7 @@ import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
 import { dripping, plainReceiver, silentReceiver } from "@svc/webhook-http/test/HostileReceiver"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
-import { Clock, Deferred, Effect, Fiber, Layer, Redacted, type Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, Fiber, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import {
   awaited,
@@ -34,8 +34,6 @@ const SLACK = 2
 
 const MAX_FAILED = 20
 const MAX_EXHAUSTED = 10
-/** Attempts that may be under way when an endpoint is disabled, over all workers. */
-const UNDER_WAY = 16
 /** Attempts that a delivery has. */
 const ATTEMPTS = 9
 
@@ -73,7 +71,10 @@ const server = await startTestPostgres()
 const stores = storesWith(server)
 const { open } = stores[1]!
 
-/** A clock on which nobody wakes by himself. */
+/** Longer than a worker waits for more to do at once, in milliseconds. */
+const MOMENT_MS = 100
+
+/** A clock on which nobody wakes by himself who sleeps for longer than a moment. */
 const asleep = Effect.map(
   Clock.Clock,
   (clock): Clock.Clock => ({
@@ -83,7 +84,7 @@ const asleep = Effect.map(
     currentTimeNanos: clock.currentTimeNanos,
     monotonicTimeNanosUnsafe: () => clock.monotonicTimeNanosUnsafe(),
     monotonicTimeNanos: clock.monotonicTimeNanos,
-    sleep: () => Effect.never
+    sleep: (duration) => (Duration.toMillis(duration) <= MOMENT_MS ? clock.sleep(duration) : Effect.never)
   })
 )
 
@@ -140,7 +141,7 @@ const holdEndpoint = Effect.fnUntraced(function* ({ url }: OpenStore, endpoint: 
 }, Effect.provide(Reactivity.layer))
 
 const WAITING_FOR_A_LOCK = `select pid from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock' and query like '%record_webhook_attempts%'`
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%record_webhook_ends%'`
 
 const END_WHOEVER_WAITS = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`
@@ -198,13 +199,13 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
           migrations: "require"
         })
         const sentOf = (name: string) => recorder.sent().filter(({ text }) => text.includes(name)).length
-        yield* eventually("the workers", () => sentOf("claim_webhook_deliveries") > 0)
+        yield* eventually("the workers", () => sentOf("claim_webhook_attempts") > 0)
         recorder.clear()
         const begun = yield* Clock.currentTimeMillis
         yield* Effect.sleep(WATCHED_MS)
         const seconds = ((yield* Clock.currentTimeMillis) - begun) / 1000
         const texts = recorder.sent().map(({ text }) => text)
-        const claims = sentOf("claim_webhook_deliveries")
+        const claims = sentOf("claim_webhook_attempts")
         assert.isAtLeast(claims, 1)
         assert.isAtMost(claims, seconds + SLACK)
         // The other one is for transitions that are due; and a look for lost attempts, and for a new signing key.
@@ -251,10 +252,10 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
       const { id } = yield* endpoints.register(receiver.url)
       const changes = yield* watchChanges(store, id)
       yield* Effect.all(
-        Array.from({ length: 2 * UNDER_WAY }, () => Effect.suspend(() => tenant.newMandate())),
+        Array.from({ length: 2 * ATTEMPTS_PER_ENDPOINT }, () => Effect.suspend(() => tenant.newMandate())),
         { concurrency: 8 }
       )
-      yield* eventually("as many as may be under way", () => receiver.held() === UNDER_WAY)
+      yield* eventually("as many as may be under way", () => receiver.held() === ATTEMPTS_PER_ENDPOINT)
       receiver.answer = () => 500
       receiver.release(500)
       yield* awaited("disabled", endpoints.read(id), ({ status }) => status === "disabled")

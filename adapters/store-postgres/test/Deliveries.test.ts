@@ -8,6 +8,7 @@ import { webhookBody } from "@svc/protocol/WebhookBody"
 import { createdChange, HOUR, newIdentifier } from "@svc/testkit/StoreFixtures"
 import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import {
+  addWaiting,
   alter,
   claim,
   deliveriesOf,
@@ -27,12 +28,12 @@ import { startRecorder } from "./WireRecorder.ts"
 const LEFT = 5
 const WRITERS = 20
 
-/** Deliveries that wait at one endpoint, endpoints with nothing to do, and endpoints that are disabled for good. */
+/** Deliveries that wait at one endpoint, endpoints with nothing due yet, and endpoints that are disabled for good. */
 const QUEUED = 10_000
 const IDLE = 2000
 const DISABLED = 100
 /** What costs may differ by, for where index entries happen to lie, in blocks. */
-const SLACK_BLOCKS = 80
+const SLACK_BLOCKS = 120
 
 const server = await startTestPostgres()
 const url = Redacted.make(server?.url ?? "")
@@ -133,6 +134,89 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
     }).pipe(onStore(server!.url))
   )
 
+  it.live("of an endpoint that this release cannot read are left alone, and hold up nobody else's", () =>
+    Effect.gen(function* () {
+      const webhooks = yield* WebhookStore
+      const odd = yield* Effect.forEach(['{"schema":2,"value":{}}', '{"schema":2', "{}"], (record) =>
+        Effect.gen(function* () {
+          const endpoint = yield* register(newPlace().organization)
+          for (let count = 0; count < 3; count += 1) yield* addWaiting(endpoint, (now) => now - HOUR)
+          const { record: was } = (yield* query(
+            "select record from {schema}.webhook_endpoint where endpoint = $1",
+            [endpoint.id]
+          ))[0] as { readonly record: string }
+          yield* Effect.acquireRelease(
+            query("update {schema}.webhook_endpoint set record = $2 where endpoint = $1", [
+              endpoint.id,
+              record
+            ]),
+            () =>
+              Effect.orDie(
+                query("update {schema}.webhook_endpoint set record = $2 where endpoint = $1", [
+                  endpoint.id,
+                  was
+                ])
+              )
+          )
+          return endpoint
+        })
+      )
+      const endpoint = yield* register(newPlace().organization)
+      yield* addWaiting(endpoint)
+      const { claimed } = yield* claim([...odd, endpoint], { lasts: 0n })
+      assert.deepStrictEqual(
+        claimed.map((one) => one.endpoint.id),
+        [endpoint.id]
+      )
+      for (const limit of [1, 2, 100]) {
+        const { expired } = yield* webhooks.expiredAttempts({ limit })
+        assert.isAtMost(expired.length, limit)
+        assert.deepStrictEqual(
+          expired.filter((one) => one.endpoint.id === endpoint.id).map(({ delivery }) => delivery.id),
+          claimed.map(({ delivery }) => delivery.id)
+        )
+      }
+    }).pipe(onStore(server!.url))
+  )
+
+  it.live("of several endpoints are recorded without waiting for one that somebody holds", () =>
+    Effect.gen(function* () {
+      const webhooks = yield* WebhookStore
+      const held = yield* register(newPlace().organization)
+      const free = yield* register(newPlace().organization)
+      for (const endpoint of [held, free]) yield* addWaiting(endpoint)
+      const { claimed } = yield* claim([held, free])
+      const ends = claimed.map(({ delivery, endpoint, revision }) => {
+        const { nextAttemptAt: _at, open, ...rest } = delivery
+        const next = { ...rest, state: "delivered" } as const
+        return {
+          organization: endpoint.organizationId,
+          endpoint,
+          expected: revision,
+          deliveries: [{ next, token: open!.token }]
+        }
+      })
+      const isHeld = ({ endpoint }: (typeof ends)[number]) => endpoint.id === held.id
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const sql = yield* PgClient.make({ url })
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              yield* sql.unsafe(`select from "${schema}".webhook_endpoint where endpoint = $1 for update`, [
+                held.id
+              ])
+              assert.deepStrictEqual(
+                yield* webhooks.recordAttempts(ends),
+                ends.map((end) => (isHeld(end) ? undefined : 2))
+              )
+            })
+          )
+        })
+      ).pipe(Effect.provide(Reactivity.layer))
+      assert.deepStrictEqual(yield* webhooks.recordAttempts(ends.filter(isHeld)), [2])
+    }).pipe(onStore(server!.url))
+  )
+
   it.live.skipIf(!notesPlans)(
     "cost a claim the same however many wait, however many endpoints there are",
     () =>
@@ -172,6 +256,15 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           yield* copyDeliveries(endpoint.id, "due", 20)
           const few = yield* Effect.replicateEffect(blocks, 8)
           yield* copyEndpoint(endpoint, IDLE)
+          // Each waits for a retry that is far off.
+          yield* query(
+            `insert into {schema}.webhook_delivery (organization, endpoint, delivery, event, event_type, created_at,
+                state, queue, next_attempt_at, body)
+              select e.organization, e.endpoint, 'dlv_later', 'evt', 'mandate.created', 1, 'pending', 'later',
+                extract(epoch from clock_timestamp())::bigint * 1000000000 + 3600000000000, '{}'
+              from {schema}.webhook_endpoint e where e.endpoint like $1 || '_%'`,
+            [endpoint.id]
+          )
           yield* alter(dead, disabledSince(yield* storeNow))
           yield* copyEndpoint(dead, DISABLED)
           yield* copyDeliveries(dead.id, "frozen", 10)

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { singleBody } from "@svc/testkit/ProgramHarness"
+import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
@@ -7,7 +8,7 @@ import { ARRIVED, FAILED, isAuthentic, makeReceivers, webhookCaller } from "../.
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { listWebhookDeliveries, redeliverWebhook, testWebhookEndpoint } from "./WebhookDeliveries.ts"
 import { readWebhookEndpoint } from "./WebhookEndpoints.ts"
-import { ATTEMPTS_PER_ENDPOINT, webhookWorker } from "./WebhookWorker.ts"
+import { ATTEMPTS_AT_ONCE, ATTEMPTS_PER_ENDPOINT, webhookWorker } from "./WebhookWorker.ts"
 
 const caller = webhookCaller()
 const organization = caller.organization.id
@@ -34,6 +35,11 @@ const endpointOf = (endpointId: string) => readWebhookEndpoint({ organization, e
 const happen = Effect.suspend(() => caller.create(singleBody()))
 
 const tick = TestClock.adjust("1 second")
+
+const hangingUnlessQuick = ({ url }: { readonly url: string }) =>
+  url.includes("quick")
+    ? Effect.succeed(ARRIVED)
+    : Effect.as(Effect.sleep("15 seconds"), { error: "timeout", durationMs: 15_000 } as const)
 
 /** Hours in which a worker is there for some seconds each: looking every second for days would take long. */
 const hours = (count: number) =>
@@ -198,10 +204,7 @@ describe("an endpoint that fails", () => {
   it.effect("does not keep another waiting: four hang, and the fifth gets each event at once", () =>
     story((receivers) =>
       Effect.gen(function* () {
-        receivers.answer = ({ url }) =>
-          url.includes("hang")
-            ? Effect.as(Effect.sleep("15 seconds"), { error: "timeout", durationMs: 15_000 } as const)
-            : Effect.succeed(ARRIVED)
+        receivers.answer = hangingUnlessQuick
         for (let hanging = 0; hanging < 4; hanging += 1) {
           yield* caller.register({ url: `https://hang${hanging}.example/` })
         }
@@ -214,7 +217,37 @@ describe("an endpoint that fails", () => {
         }
         assert.isTrue((yield* deliveriesOf(id)).every(({ state }) => state === "delivered"))
         const hanging = receivers.received.filter(({ url }) => url.includes("hang0"))
-        assert.isAtLeast(hanging.length, ATTEMPTS_PER_ENDPOINT / 2)
+        assert.isAtLeast(hanging.length, ATTEMPTS_PER_ENDPOINT)
+      })
+    )
+  )
+})
+
+describe("organizations", () => {
+  it.effect("do not keep another waiting, however many endpoints hang", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = hangingUnlessQuick
+        for (let each = 0; each < 8; each += 1) {
+          const hanging = webhookCaller(newIdentifier("org_"))
+          for (let number = 0; number < 5; number += 1) {
+            yield* hanging.register({ url: `https://hang.example/${number}` })
+          }
+          for (let count = 0; count < 26; count += 1) yield* hanging.create(singleBody())
+        }
+        yield* tick
+        // More is due than would fill the worker.
+        assert.isAbove(8 * 5 * 26, ATTEMPTS_AT_ONCE)
+        assert.isAtLeast(receivers.received.length, ATTEMPTS_AT_ONCE / 2)
+        yield* caller.register({ url: "https://quick.example/" })
+        for (let count = 1; count <= 5; count += 1) {
+          yield* happen
+          yield* tick
+          const arrived = receivers.received.filter(({ url }) => url.includes("quick"))
+          assert.lengthOf(arrived, count)
+        }
+        // A worker that is stopped waits for what is under way.
+        yield* TestClock.adjust("1 minute")
       })
     )
   )

@@ -13,7 +13,7 @@ import { makeRecorder } from "./WebhookRecorder.ts"
 import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures } from "./WorkerPause.ts"
 
 /** Attempts that one worker has under way at most, over all endpoints. */
-export const ATTEMPTS_AT_ONCE = 768
+export const ATTEMPTS_AT_ONCE = 1024
 /** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**

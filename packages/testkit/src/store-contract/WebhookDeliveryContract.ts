@@ -222,6 +222,45 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("are under way no more than so many of an organization, its deleted endpoints included", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const one = yield* register(organization)
+        const other = yield* register(organization)
+        const elsewhere = yield* register(newPlace().organization)
+        for (const endpoint of [one, other, elsewhere]) yield* addMany(endpoint, 8)
+        const all = [one, other, elsewhere]
+        const first = yield* claim(all, { perOrganization: 5 })
+        assert.strictEqual(countOf(first.claimed, elsewhere), 5)
+        assert.strictEqual(countOf(first.claimed, one) + countOf(first.claimed, other), 5)
+        assert.isAtLeast(Math.min(countOf(first.claimed, one), countOf(first.claimed, other)), 2)
+        assert.deepStrictEqual((yield* claim(all, { perOrganization: 5 })).claimed, [])
+        yield* change(deleted(one, yield* storeNow), { expected: 1 })
+        assert.deepStrictEqual((yield* claim(all, { perOrganization: 5 })).claimed, [])
+        const ofDeleted = first.claimed.find(({ endpoint }) => endpoint.id === one.id)!
+        yield* finish(ofDeleted, 204)
+        const next = yield* claim(all, { perOrganization: 5 })
+        assert.deepStrictEqual(
+          next.claimed.map(({ endpoint }) => endpoint.id),
+          [other.id]
+        )
+      })
+    )
+
+    it.effect("come first where least is under way", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const busy = yield* register(organization)
+        yield* addMany(busy, 5, (now) => now - HOUR)
+        yield* claim([busy], { limit: 2 })
+        const idle = yield* register(newPlace().organization)
+        yield* addMany(idle, 3)
+        const { claimed } = yield* claim([busy, idle], { limit: 3 })
+        assert.deepStrictEqual([countOf(claimed, busy), countOf(claimed, idle)], [1, 2])
+        assert.deepStrictEqual(claimed[0]!.endpoint.id, idle.id)
+      })
+    )
+
     it.effect("of full endpoints come in turns, and those of another wait for none of them", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()
