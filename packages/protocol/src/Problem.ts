@@ -126,8 +126,8 @@ export const PROBLEMS = {
   state_conflict: kind(
     409,
     "The state does not allow this",
-    "The resource is in a state in which the operation has no meaning.",
-    "Read the resource and decide from its current state."
+    "The resource that resource_id names is in a state, current_state, in which the operation has no meaning: a mandate that has ended, a webhook endpoint that is disabled or deleted, a delivery that has not ended.",
+    "Read the resource and decide from its current state. Make a disabled webhook endpoint active again with PUT /v1/webhook-endpoints/{webhook_endpoint_id}/reactivation; in place of a deleted one, register another."
   ),
   commitment_reused: kind(
     409,
@@ -222,8 +222,8 @@ export const PROBLEMS = {
   webhook_target_not_allowed: kind(
     422,
     "The webhook target is not allowed",
-    "The target is not an HTTPS address that resolves to public addresses only.",
-    "Use a public HTTPS address by name, on port 443 or 1024 to 65535."
+    "The target is not an HTTPS address that resolves to public addresses only; detail says what is wrong with its text.",
+    "Use a public HTTPS address by name, on port 443 or 1024 to 65535. A name that was just set up may take a while to resolve."
   ),
   passkey_verification_failed: kind(
     422,

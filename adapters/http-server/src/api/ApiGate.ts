@@ -122,15 +122,22 @@ const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 const parametersOf = (schema: Schema.Top): ReadonlyArray<string> =>
   schema.ast._tag === "Objects" ? schema.ast.propertySignatures.map(({ name }) => String(name)) : []
 
+/** Names what may be sent, never what was. */
+const foreignParameterOf = (names: ReadonlyArray<string>): string =>
+  names.length === 0
+    ? "This route takes no query."
+    : `The query has a parameter that this route does not take; it takes ${names.join(", ")}.`
+
 const queryReader = (schema: Schema.Top | undefined): ((url: string) => Result.Result<unknown, Refused>) => {
   const decode =
     schema === undefined ? Result.succeed : Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
   const names = new Set(schema === undefined ? [] : parametersOf(schema))
+  const foreignParameter = foreignParameterOf([...names])
   return (url) => {
     const query = parseQuery(url)
     if (query === undefined) return malformedQuery("The query is malformed or repeats a parameter.")
     if (Object.keys(query).some((name) => !names.has(name))) {
-      return malformedQuery("The query has a parameter that this route does not take.")
+      return malformedQuery(foreignParameter)
     }
     if (query.limit !== undefined && !LIMIT.test(query.limit)) {
       return outOfBounds("limit", `must be a whole number of 1 to ${LIST_LIMIT_MAX}`)

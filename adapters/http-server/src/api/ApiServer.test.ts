@@ -25,6 +25,11 @@ const mandateBody = (more: object = {}) => ({
   ...more
 })
 
+interface Operation {
+  readonly parameters?: ReadonlyArray<{ readonly name: string; readonly required?: boolean }>
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
 describe("credentials", () => {
   it.live("are asked for before anything else that is wrong", () =>
     Effect.gen(function* () {
@@ -152,6 +157,21 @@ describe("a query", () => {
       })
     )
   }
+
+  it.live("with a foreign parameter is told which ones the route takes, and nothing of what was sent", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const refused = "The query has a parameter that this route does not take; it takes"
+      for (const [path, detail] of [
+        ["/v1/events", `${refused} limit, after.`],
+        ["/v1/webhook-endpoints", `${refused} limit, cursor.`],
+        [MANDATE, "This route takes no query."]
+      ] as const) {
+        const answer = yield* api.send({ path: `${path}?sv_secret=%1B`, key: api.key })
+        assert.strictEqual(assertProblem(answer, 400, "malformed_request").detail, detail)
+      }
+    })
+  )
 
   for (const query of ["", "limit=1", "limit=100", "state=ACTIVE", "subject_reference=a+%2B%C3%A9", "&"]) {
     it.live(`?${query} is taken`, () =>
@@ -536,6 +556,8 @@ describe("without a key", () => {
       const document = JSON.parse((yield* api.send({ path: "/openapi.json" })).body)
       assert.match(document.openapi, /^3\.1/u)
       assert.property(document.webhooks, "mandate.approved")
+      assert.include(document.webhooks["endpoint.test"].post.description, "def is_authentic(")
+      assert.include(document.components.schemas.WebhookEvent.properties.type.enum, "endpoint.test")
       assert.strictEqual(document.servers[0].url, BASE_URL)
       const create = document.paths["/v1/mandates"].post
       assert.deepStrictEqual(create.security, [{ api_key: [] }])
@@ -547,6 +569,24 @@ describe("without a key", () => {
         "application/jose+json"
       )
       assert.notInclude(JSON.stringify(document), "Infinity")
+    })
+  )
+
+  it.live("the OpenAPI document says that an idempotency key is required exactly where it is", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const document = JSON.parse((yield* api.send({ path: "/openapi.json" })).body)
+      let required = 0
+      for (const [path, operations] of Object.entries<Record<string, Operation>>(document.paths)) {
+        for (const [method, { parameters = [], responses }] of Object.entries(operations)) {
+          const key = parameters.find(({ name }) => name.toLowerCase() === "idempotency-key")
+          const told = responses["400"]?.description.includes("idempotency_key_required") ?? false
+          assert.strictEqual(told, key?.required === true, `${method} ${path}`)
+          if (told) required++
+        }
+      }
+      // Those that part 3 names.
+      assert.strictEqual(required, 8)
     })
   )
 

@@ -30,11 +30,15 @@ const WITH_BODY = [
   "validation_failed"
 ] as const satisfies ReadonlyArray<ProblemCode>
 
-const LIFECYCLE = [
+const WITH_OPTIONAL_KEY = [
   ...WITH_BODY,
-  "idempotency_key_required",
   "idempotency_key_invalid",
   "idempotency_key_reused"
+] as const satisfies ReadonlyArray<ProblemCode>
+
+const LIFECYCLE = [
+  ...WITH_OPTIONAL_KEY,
+  "idempotency_key_required"
 ] as const satisfies ReadonlyArray<ProblemCode>
 
 /** The body of a problem of one status: which codes it may have there. */
@@ -56,6 +60,10 @@ export const readProblems = (...codes: ReadonlyArray<ProblemCode>) => byStatus([
 
 /** Problems of a write that needs no idempotency key. */
 export const writeProblems = (...codes: ReadonlyArray<ProblemCode>) => byStatus([...WITH_BODY, ...codes])
+
+/** Problems of a write that honours an idempotency key and needs none. */
+export const optionallyKeyedProblems = (...codes: ReadonlyArray<ProblemCode>) =>
+  byStatus([...WITH_OPTIONAL_KEY, ...codes])
 
 /** Problems of a lifecycle write. */
 export const lifecycleProblems = (...codes: ReadonlyArray<ProblemCode>) => byStatus([...LIFECYCLE, ...codes])

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { listPage } from "../ListPage.ts"
 import { CreateWebhookEndpointBody, WebhookDelivery, WebhookEndpoint } from "../WebhookEndpoint.ts"
-import { lifecycleProblems, readProblems } from "./ApiProblems.ts"
+import { lifecycleProblems, optionallyKeyedProblems, readProblems } from "./ApiProblems.ts"
 import { IdempotencyKey, idempotencyHeader, listQuery } from "./RequestParts.ts"
 import { RouteRule } from "./RouteRule.ts"
 
@@ -34,6 +34,10 @@ const create = HttpApiEndpoint.post("create", ENDPOINTS, {
 })
   .annotate(RouteRule, CREATE)
   .annotate(OpenApi.Summary, "Register a webhook endpoint; the answer alone holds its secret")
+  .annotate(
+    OpenApi.Description,
+    "Without event_types it gets all of them. An organization has at most five; one is not edited but deleted and made anew. It is disabled after 20 failed attempts (those of tests count) or 10 exhausted deliveries in a row. What it is sent is under Webhooks in this document."
+  )
 
 const list = HttpApiEndpoint.get("list", ENDPOINTS, {
   query: listQuery,
@@ -55,7 +59,7 @@ const remove = HttpApiEndpoint.delete("remove", ENDPOINT, {
   params: endpointParams,
   headers: optionalKey,
   success: HttpApiSchema.NoContent,
-  error: lifecycleProblems("not_found")
+  error: optionallyKeyedProblems("not_found")
 })
   .annotate(RouteRule, WRITE)
   .annotate(OpenApi.Summary, "Delete a webhook endpoint; what waits for it is never sent")
@@ -64,7 +68,7 @@ const reactivate = HttpApiEndpoint.put("reactivate", `${ENDPOINT}/reactivation`,
   params: endpointParams,
   headers: optionalKey,
   success: EndpointResource,
-  error: lifecycleProblems("not_found", "state_conflict")
+  error: optionallyKeyedProblems("not_found", "state_conflict")
 })
   .annotate(RouteRule, WRITE)
   .annotate(OpenApi.Summary, "Make a disabled webhook endpoint active again, with counters of zero")
@@ -73,19 +77,27 @@ const rotate = HttpApiEndpoint.put("rotate", `${ENDPOINT}/secret`, {
   params: endpointParams,
   headers: optionalKey,
   success: EndpointResource,
-  error: lifecycleProblems("not_found", "state_conflict")
+  error: optionallyKeyedProblems("not_found", "state_conflict")
 })
   .annotate(RouteRule, WRITE)
   .annotate(OpenApi.Summary, "Rotate the secret of a webhook endpoint; the answer alone holds the new one")
+  .annotate(
+    OpenApi.Description,
+    "The new secret alone signs from then on, retries too: there is no overlap. A receiver that takes either for a while misses nothing; one that refuses in between is sent the delivery again."
+  )
 
 const test = HttpApiEndpoint.post("test", `${ENDPOINT}/test`, {
   params: endpointParams,
   headers: optionalKey,
   success: DeliveryResource.pipe(HttpApiSchema.status(201)),
-  error: lifecycleProblems("not_found", "state_conflict")
+  error: optionallyKeyedProblems("not_found", "state_conflict")
 })
   .annotate(RouteRule, WRITE)
   .annotate(OpenApi.Summary, "Send a test event to a webhook endpoint, in one attempt")
+  .annotate(
+    OpenApi.Description,
+    "Its type is endpoint.test, and its mandate_id names no mandate. A failure counts as a failed attempt of the endpoint, a success sets that count to zero."
+  )
 
 const deliveries = HttpApiEndpoint.get("deliveries", `${ENDPOINT}/deliveries`, {
   params: endpointParams,
@@ -100,7 +112,7 @@ const redeliver = HttpApiEndpoint.post("redeliver", `${ENDPOINT}/deliveries/:del
   params: deliveryParams,
   headers: optionalKey,
   success: DeliveryResource.pipe(HttpApiSchema.status(201)),
-  error: lifecycleProblems("not_found", "state_conflict")
+  error: optionallyKeyedProblems("not_found", "state_conflict")
 })
   .annotate(RouteRule, WRITE)
   .annotate(OpenApi.Summary, "Send the event of a delivery that has ended again, as a new delivery")
