@@ -1,7 +1,7 @@
 import { isIP } from "node:net"
 import { TargetRefused } from "@svc/domain/ports/WebhookTransport"
-import { isLoopbackHost, parseTarget } from "@svc/domain/WebhookTarget"
-import { Effect } from "effect"
+import { isLoopbackHost, readTarget } from "@svc/domain/WebhookTarget"
+import { Effect, Result } from "effect"
 import type { ResolutionFailed, Resolve } from "./NameResolver.ts"
 import { isLoopbackAddress, isPublicAddress } from "./PublicAddress.ts"
 
@@ -49,8 +49,9 @@ export const checkTarget = Effect.fnUntraced(function* (
   guard: TargetGuard,
   target: string
 ): Effect.fn.Return<CheckedTarget, TargetRefused | ResolutionFailed> {
-  const url = parseTarget(target, guard)
-  if (url === undefined) return yield* new TargetRefused({ reason: "form" })
+  const read = readTarget(target, guard)
+  if (Result.isFailure(read)) return yield* new TargetRefused({ reason: "form", form: read.failure })
+  const url = read.success
   const addresses = yield* addressesOf(url, guard.resolve)
   if (addresses.length === 0) return yield* new TargetRefused({ reason: "name_unresolved" })
   const isPermitted = permission(guard, url)

@@ -1,5 +1,6 @@
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Data } from "effect"
+import type { TargetFormFault } from "./WebhookTarget.ts"
 
 /*
  * What a caller may be told instead of an answer. Each stands for the one problem code of its name
@@ -89,7 +90,11 @@ export class WebhookEndpointLimitReached extends Data.TaggedError("WebhookEndpoi
   Record<never, never>
 > {}
 
-/** A webhook endpoint may not have this target (part 8). */
-export class WebhookTargetNotAllowed extends Data.TaggedError("WebhookTargetNotAllowed")<
-  Record<never, never>
-> {}
+/**
+ * A webhook endpoint may not have this target (part 8). Why is told of its text alone: whether a name is unknown or leads
+ * into a private network is not for a caller to find out.
+ */
+export class WebhookTargetNotAllowed extends Data.TaggedError("WebhookTargetNotAllowed")<{
+  /** Absent: the text is in order. */
+  readonly form?: TargetFormFault
+}> {}

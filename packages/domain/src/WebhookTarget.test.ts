@@ -1,6 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
 import * as fc from "fast-check"
-import { parseTarget, WEBHOOK_TARGET_MAX_CHARACTERS } from "./WebhookTarget.ts"
+import {
+  parseTarget,
+  readTarget,
+  type TargetFormFault,
+  WEBHOOK_TARGET_MAX_CHARACTERS
+} from "./WebhookTarget.ts"
 
 const href = (text: string, loopbackAllowed = false) => parseTarget(text, { loopbackAllowed })?.href
 const PREFIX = "https://hooks.example/"
@@ -116,6 +122,39 @@ describe("target of a webhook endpoint", () => {
     it(`refuses ${title}`, () => {
       assert.isUndefined(href(text))
       assert.isUndefined(href(text, true))
+    })
+  }
+
+  const faults: ReadonlyArray<readonly [TargetFormFault, ReadonlyArray<string>]> = [
+    ["too_long", [ofLength(WEBHOOK_TARGET_MAX_CHARACTERS + 1), `${PREFIX}${"ü".repeat(1000)}`]],
+    [
+      "forbidden_character",
+      [" https://hooks.example/", "https://hooks.example/a b", "https://hooks.example\\"]
+    ],
+    [
+      "not_a_url",
+      ["", "hooks.example/x", "//hooks.example", "https:hooks.example", "https:///hooks.example"]
+    ],
+    ["not_https", ["http://hooks.example/", "http://10.0.0.1/", "ftp://hooks.example/", "localhost:3000/x"]],
+    ["user_info", ["https://user@hooks.example/", "https://a:b@10.0.0.1/", "https://@hooks.example/"]],
+    ["fragment", ["https://hooks.example/x#top", "https://hooks.example/#"]],
+    ["port", ["https://hooks.example:80/", "https://hooks.example:0/", "https://hooks.example:65536/"]],
+    [
+      "ip_literal",
+      ["https://93.184.215.14/", "https://1572395022/", "https://0x7f.1/", "https://①②⑦.0.0.①/"]
+    ],
+    ["ip_literal", ["https://[::1]/", "https://[fe80::1%25eth0]/", "https://[::ffff:127.0.0.1]/"]],
+    ["single_label", ["https://hooks/", "https://localhost:8443/"]],
+    [
+      "host",
+      ["https://hooks.example./", "https://bücher.example/", "https://hooks.123/", "https://.a.example/"]
+    ]
+  ]
+  for (const [fault, texts] of faults) {
+    it(`says ${fault} of ${texts[0]?.slice(0, 40)}`, () => {
+      for (const text of texts) {
+        assert.deepStrictEqual(readTarget(text, { loopbackAllowed: false }), Result.fail(fault), text)
+      }
     })
   }
 

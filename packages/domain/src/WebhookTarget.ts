@@ -1,12 +1,17 @@
+import { Result } from "effect"
+
 /** Longest target, in code points as given and in characters as it is sent (part 8). */
 export const WEBHOOK_TARGET_MAX_CHARACTERS = 2048
 /** Longest host name, in characters (RFC 1035 section 2.3.4, without the root). */
 const HOST_MAX_CHARACTERS = 253
-const HTTPS_PORT = 443
-const FIRST_UNPRIVILEGED_PORT = 1024
+export const HTTPS_PORT = 443
+export const FIRST_UNPRIVILEGED_PORT = 1024
+export const MAX_PORT = 65_535
 
 /** C0 controls, space, DEL and backslash: what URL parsers strip, rewrite or disagree on. */
 const FORBIDDEN = /[\u0000-\u0020\u007f\\]/
+/** Schemes that are none of http: what is meant is a URL, and another one. */
+const OTHER_SCHEME = /^(?!https?:)[a-z][a-z0-9+.-]*:/i
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i
 /** What a host and a port are written with: no user info, no escapes, nothing other than ASCII. */
 const PLAIN_AUTHORITY = /^(?<host>[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d*)?$/i
@@ -33,12 +38,51 @@ const isAllowedPort = ({ protocol, port }: URL): boolean => {
   return Number(port) === HTTPS_PORT || Number(port) >= FIRST_UNPRIVILEGED_PORT
 }
 
+/** What is wrong with the text of a target. */
+export type TargetFormFault =
+  | "too_long"
+  | "forbidden_character"
+  | "not_a_url"
+  | "not_https"
+  | "user_info"
+  | "fragment"
+  | "port"
+  | "ip_literal"
+  | "single_label"
+  | "host"
+
 /** Whether the host says by itself that it is this machine. */
 export const isLoopbackHost = ({ hostname }: URL): boolean =>
   hostname === "localhost" || LOOPBACK_LITERAL.test(hostname)
 
+interface TargetOptions {
+  readonly loopbackAllowed: boolean
+}
+
+const PORT = /:(\d+)$/
+/** An address as WHATWG URL serializes it, whatever it was written as. */
+const ADDRESS = /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/
+
+/** Why the host and port that were written are not those of a URL, or of another one than they look like. */
+const authorityFault = (authority: string, url: URL | null): TargetFormFault => {
+  if (authority === "") return "not_a_url"
+  if (authority.includes("@")) return "user_info"
+  if (authority.startsWith("[") || ADDRESS.test(url?.hostname ?? "")) return "ip_literal"
+  return url === null && Number(PORT.exec(authority)?.[1]) > MAX_PORT ? "port" : "host"
+}
+
+const schemeFault = ({ protocol }: URL, isLoopback: boolean): TargetFormFault | undefined =>
+  protocol === "https:" || isLoopback ? undefined : "not_https"
+
+const nameFault = (host: string): TargetFormFault | undefined => {
+  if (isDomainName(host)) return undefined
+  if (ADDRESS.test(host)) return "ip_literal"
+  return host.includes(".") ? "host" : "single_label"
+}
+
 /**
- * Parses the target of a webhook endpoint (part 8, target guard), as far as its text tells. Absent when it is refused.
+ * Reads the target of a webhook endpoint (part 8, target guard), as far as its text tells: the URL, or the first thing that
+ * is wrong with it.
  *
  * HTTPS to a host name, without user info, on port 443 or from 1024. An address in place of the name is refused in
  * every spelling, since a name is what its certificate and each look-up are checked against. So is a fragment: it
@@ -47,18 +91,28 @@ export const isLoopbackHost = ({ hostname }: URL): boolean =>
  * Where loopback is allowed, so are `localhost`, and 127.0.0.0/8 and `::1` in their one canonical spelling, over http
  * too. What a name resolves to is checked at every attempt, not here.
  */
-export const parseTarget = (
+export const readTarget = (
   text: string,
-  { loopbackAllowed }: { readonly loopbackAllowed: boolean }
-): URL | undefined => {
-  if ([...text].length > WEBHOOK_TARGET_MAX_CHARACTERS || FORBIDDEN.test(text)) return undefined
+  { loopbackAllowed }: TargetOptions
+): Result.Result<URL, TargetFormFault> => {
+  if ([...text].length > WEBHOOK_TARGET_MAX_CHARACTERS) return Result.fail("too_long")
+  if (FORBIDDEN.test(text)) return Result.fail("forbidden_character")
+  if (OTHER_SCHEME.test(text)) return Result.fail("not_https")
   const authority = AUTHORITY.exec(text)?.[1] ?? ""
   const host = PLAIN_AUTHORITY.exec(authority)?.groups?.host?.toLowerCase()
   const url = URL.parse(text)
-  if (url === null || host === undefined || text.includes("#")) return undefined
   // Another host, or another spelling of one, than what was written: an address in disguise.
-  if (url.hostname !== host || !isAllowedPort(url)) return undefined
-  if (url.href.length > WEBHOOK_TARGET_MAX_CHARACTERS) return undefined
-  if (loopbackAllowed && isLoopbackHost(url)) return url
-  return url.protocol === "https:" && isDomainName(host) ? url : undefined
+  if (url === null || url.hostname !== host) return Result.fail(authorityFault(authority, url))
+  if (text.includes("#")) return Result.fail("fragment")
+  const isLoopback = loopbackAllowed && isLoopbackHost(url)
+  const fault =
+    schemeFault(url, isLoopback) ??
+    (isAllowedPort(url) ? undefined : "port") ??
+    (isLoopback ? undefined : nameFault(host)) ??
+    (url.href.length > WEBHOOK_TARGET_MAX_CHARACTERS ? "too_long" : undefined)
+  return fault === undefined ? Result.succeed(url) : Result.fail(fault)
 }
+
+/** As `readTarget`, where it does not matter why a target is refused. */
+export const parseTarget = (text: string, options: TargetOptions): URL | undefined =>
+  Result.getOrUndefined(readTarget(text, options))

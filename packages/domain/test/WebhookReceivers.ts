@@ -36,7 +36,8 @@ export const makeReceivers = () => {
   const layer = Layer.succeed(
     WebhookTransport,
     WebhookTransport.of({
-      check: (url) => (isAllowed(url) ? Effect.void : Effect.fail(new TargetRefused({ reason: "form" }))),
+      check: (url) =>
+        isAllowed(url) ? Effect.void : Effect.fail(new TargetRefused({ reason: "form", form: "host" })),
       deliver: ({ body, headers, url }) =>
         Effect.gen(function* () {
           const at = yield* Clock.currentTimeMillis

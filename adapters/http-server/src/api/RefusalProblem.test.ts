@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
+import { WebhookTargetNotAllowed } from "@svc/domain/Refusals"
 import { Effect } from "effect"
-import { refusing } from "./RefusalProblem.ts"
+import { startApi } from "../../test/ApiUnderTest.ts"
+import { refusedOf, refusing } from "./RefusalProblem.ts"
 
 describe("refusing", () => {
   it.effect("answers keys that cannot be had as 503, to be repeated when a fetch may help", () =>
@@ -13,4 +15,39 @@ describe("refusing", () => {
       assert.deepStrictEqual(refused.headers, { "retry-after": "5" })
     })
   )
+})
+
+describe("a webhook target that is not allowed", () => {
+  it.live("is told what is wrong with its text", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      for (const [url, detail] of [
+        ["hooks.example/x", "The url is not a URL such as"],
+        ["http://hooks.example/x", "The url must begin with https://."],
+        ["https://a:b@hooks.example/x", "The url must not carry a user"],
+        ["https://93.184.215.14/x", "The host of the url must be a name, not an address."],
+        ["https://hooks.example:22/x", "The port of the url must be 443, or 1024 to 65535."],
+        ["https://hooks/x", "not a single label."]
+      ] as const) {
+        const answer = yield* api.send({
+          method: "POST",
+          path: "/v1/webhook-endpoints",
+          key: api.key,
+          lines: ["Idempotency-Key: one"],
+          body: { url }
+        })
+        const problem = JSON.parse(answer.body)
+        assert.deepStrictEqual([answer.status, problem.code], [422, "webhook_target_not_allowed"])
+        assert.include(problem.detail, detail)
+        assert.isFalse(problem.retryable)
+        assert.notProperty(problem, "errors")
+      }
+    })
+  )
+
+  it("gets one sentence for whatever its name resolves to", () => {
+    const { code, detail } = refusedOf(new WebhookTargetNotAllowed({}))
+    assert.strictEqual(code, "webhook_target_not_allowed")
+    assert.include(detail, "does not resolve, or not to public addresses alone")
+  })
 })

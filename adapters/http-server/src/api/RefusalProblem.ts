@@ -2,6 +2,13 @@ import type { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { SignerUnavailable } from "@svc/domain/ports/Signer"
 import type * as Refusals from "@svc/domain/Refusals"
+import {
+  FIRST_UNPRIVILEGED_PORT,
+  HTTPS_PORT,
+  MAX_PORT,
+  type TargetFormFault,
+  WEBHOOK_TARGET_MAX_CHARACTERS
+} from "@svc/domain/WebhookTarget"
 import type { ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { Refused } from "../ProblemResponse.ts"
@@ -44,6 +51,24 @@ const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   IdentityKeysUnavailable: "store_unavailable"
 }
 
+const TARGET_FORM_DETAILS: { readonly [Fault in TargetFormFault]: string } = {
+  too_long: `The url is longer than ${WEBHOOK_TARGET_MAX_CHARACTERS} characters once it is percent-encoded.`,
+  forbidden_character: "The url contains a space, a control character or a backslash.",
+  not_a_url: "The url is not a URL such as https://hooks.example.com/svc.",
+  not_https:
+    "The url must begin with https://. A deployment of the test environment may allow http for this machine.",
+  user_info: "The url must not carry a user or a password.",
+  fragment: "The url must not have a fragment, since none would be sent.",
+  port: `The port of the url must be ${HTTPS_PORT}, or ${FIRST_UNPRIVILEGED_PORT} to ${MAX_PORT}.`,
+  ip_literal: "The host of the url must be a name, not an address.",
+  single_label: "The host of the url must be a full name such as hooks.example.com, not a single label.",
+  host: "The host of the url must be a plain name of letters, digits and hyphens (an international one as xn--), not ending in a dot or a number."
+}
+
+/** One sentence for whatever the name service says: a caller must not learn an operator's internal names from it. */
+const TARGET_NAME_DETAIL =
+  "The host of the url does not resolve, or not to public addresses alone. If the name is new, register the endpoint once it does."
+
 /** `Retry-After` of a 503 that names no other time, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
@@ -56,6 +81,11 @@ export const refusedOf = (refusal: DomainRefusal): Refused => {
     case "StateConflict":
     case "TerminalStateConflict":
       return new Refused({ code, currentState: refusal.currentState, resourceId: refusal.resourceId })
+    case "WebhookTargetNotAllowed":
+      return new Refused({
+        code,
+        detail: refusal.form === undefined ? TARGET_NAME_DETAIL : TARGET_FORM_DETAILS[refusal.form]
+      })
     case "MandateLimitReached":
       return new Refused({ code, detail: refusal.detail })
     case "StoreUnavailable":

@@ -1,4 +1,5 @@
 import { Context, Data, type Effect } from "effect"
+import type { TargetFormFault } from "../WebhookTarget.ts"
 
 /**
  * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
@@ -26,7 +27,11 @@ export interface AttemptResult {
  */
 export type TargetFault = "form" | "name_unresolved" | "address_not_public"
 
-export class TargetRefused extends Data.TaggedError("TargetRefused")<{ readonly reason: TargetFault }> {}
+export class TargetRefused extends Data.TaggedError("TargetRefused")<{
+  readonly reason: TargetFault
+  /** What is wrong with the form, where that is the reason. */
+  readonly form?: TargetFormFault
+}> {}
 
 /** Carries webhooks to their receivers, under the target guard of part 8. */
 export class WebhookTransport extends Context.Service<

@@ -10,7 +10,7 @@ import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { type SealContext, SecretSealer } from "../ports/SecretSealer.ts"
 import { type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
-import { WebhookTransport } from "../ports/WebhookTransport.ts"
+import { type TargetRefused, WebhookTransport } from "../ports/WebhookTransport.ts"
 import {
   type IdempotencyKeyReused,
   type InvalidCursor,
@@ -66,6 +66,9 @@ const newSecret = Effect.fnUntraced(function* (
   return { secret, sealed: yield* sealer.seal(webhookSealContext(endpoint, version), secret) }
 })
 
+const targetRefusal = ({ form }: TargetRefused): WebhookTargetNotAllowed =>
+  new WebhookTargetNotAllowed(form === undefined ? {} : { form })
+
 /** Endpoints of an organization are few, and their writes take turns together. */
 export const webhookTurn = (organization: string) =>
   Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
@@ -99,7 +102,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
     }
     const body = yield* validBody(decodeCreate(request.body))
     if (!isChecked) {
-      yield* Effect.mapError(transport.check(body.url), () => new WebhookTargetNotAllowed())
+      yield* Effect.mapError(transport.check(body.url), targetRefusal)
       isChecked = true
     }
     const id = yield* makeIdentifier("whe_", now)
