@@ -1,6 +1,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Context, Data, Deferred, Effect, Exit, Option } from "effect"
 import { HttpServerError } from "effect/http"
+import { EXIT_OUTPUT_CLOSED, OutputClosed, whenOutputCloses } from "./ClosedOutput.ts"
 
 /** Exit codes of `sysexits.h`. */
 export const EXIT_USAGE = 64
@@ -45,12 +46,27 @@ export class StopFault extends Context.Reference<(fault: StartFault) => Effect.E
   { defaultValue: () => () => Effect.void }
 ) {}
 
-/** Runs a command until it ends, or is stopped by a fault. */
-const stoppable = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E | StartFault> =>
+/** Fails once nobody reads what is printed any more. */
+const awaitClosedOutput = (): Effect.Effect<never, OutputClosed> => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  whenOutputCloses(() => {
+    // For a command that has come to its end by then.
+    process.exitCode = EXIT_OUTPUT_CLOSED
+    resolve()
+  })
+  return Effect.andThen(
+    Effect.promise(() => promise),
+    Effect.fail(new OutputClosed())
+  )
+}
+
+/** Runs a command until it ends, or is stopped by a fault or a closed output. */
+const stoppable = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E | StartFault | OutputClosed> =>
   Effect.gen(function* () {
     const stopped = yield* Deferred.make<never, StartFault>()
     const stop = (fault: StartFault) => Effect.asVoid(Deferred.fail(stopped, fault))
-    return yield* Effect.raceFirst(Effect.provideService(command, StopFault, stop), Deferred.await(stopped))
+    const ends = Effect.raceFirst(Deferred.await(stopped), awaitClosedOutput())
+    return yield* Effect.raceFirst(Effect.provideService(command, StopFault, stop), ends)
   })
 
 interface ListenError {
@@ -73,12 +89,21 @@ const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
   return failure instanceof HttpServerError.ServeError ? listenFault(failure.cause as ListenError) : undefined
 }
 
-const isTold = (cause: Cause.Cause<unknown>): boolean =>
-  Option.getOrUndefined(Cause.findErrorOption(cause)) instanceof CheckFailed
+/** What needs no line: a check has told of itself, and a closed output can be told nothing. */
+const isTold = (cause: Cause.Cause<unknown>): boolean => {
+  const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return failure instanceof CheckFailed || failure instanceof OutputClosed
+}
+
+const exitCodeOf = (cause: Cause.Cause<unknown>): number =>
+  Option.getOrUndefined(Cause.findErrorOption(cause)) instanceof OutputClosed
+    ? EXIT_OUTPUT_CLOSED
+    : (startFaultOf(cause)?.exitCode ?? EXIT_FAILURE)
 
 /**
  * Runs a command to its end, or until SIGTERM or SIGINT, then lets what is in flight finish and exits 0 (part 9). One
- * that cannot start says why in one line and exits 64, 75 or 78.
+ * that cannot start says why in one line and exits 64, 75 or 78. One whose output is closed finishes likewise, says nothing
+ * and exits 141.
  */
 export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>): void => {
   const reported = Effect.tapCause(stoppable(command), (cause) => {
@@ -92,7 +117,7 @@ export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>):
     disableErrorReporting: true,
     teardown: (exit, onExit) => {
       if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return onExit(0)
-      onExit(startFaultOf(exit.cause)?.exitCode ?? EXIT_FAILURE)
+      onExit(exitCodeOf(exit.cause))
     }
   })
 }

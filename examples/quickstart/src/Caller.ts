@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type IdentityIssuer, makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+import { endWithOutput } from "./ClosedOutput.ts"
 
 /** What `npm start` writes to `.data/dev.json`. */
 export interface DevelopmentSettings {
@@ -107,6 +108,7 @@ export const makeBrowser = (approvalUrl: string) => {
 
 /** Runs an example against the development server, or says what is missing. */
 export const withCaller = async (run: (caller: Caller) => Promise<void>): Promise<void> => {
+  endWithOutput()
   const directory = process.env.SVC_DATA_DIR ?? ".data"
   const settings = readSettings(directory)
   if (settings === undefined) {

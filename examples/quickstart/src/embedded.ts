@@ -30,6 +30,7 @@ import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Clock, Effect, Layer, Redacted } from "effect"
+import { endWithOutput } from "./ClosedOutput.ts"
 
 const APPROVAL_ORIGIN = "http://localhost:8081"
 
@@ -141,4 +142,7 @@ export const lifecycle = Effect.gen(function* () {
   return { decision: authorization.decision, outcome: outcome.state, proven: events.map(({ type }) => type) }
 })
 
-if (import.meta.main) console.log(await Effect.runPromise(Effect.provide(lifecycle, ports)))
+if (import.meta.main) {
+  endWithOutput()
+  console.log(await Effect.runPromise(Effect.provide(lifecycle, ports)))
+}

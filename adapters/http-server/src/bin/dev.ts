@@ -1,7 +1,8 @@
 #!/usr/bin/env node
+import { Console } from "effect"
 import { DEV_HELP } from "../Config.ts"
 import { devServer } from "../DevServer.ts"
 import { runCommand } from "../StartFault.ts"
 
-if (process.argv.includes("--help")) process.stdout.write(DEV_HELP)
-else runCommand("svc dev", devServer)
+const isHelp = process.argv.includes("--help")
+runCommand("svc dev", isHelp ? Console.log(DEV_HELP.trimEnd()) : devServer)
