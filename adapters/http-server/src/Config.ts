@@ -194,11 +194,29 @@ const WEBHOOK_SECRET = {
   parse: parseWebhookSecret
 } as const satisfies Setting<unknown>
 
-const SERVER_STORE = { ...STORE, form: "a postgres:// URL" } as const satisfies Setting<unknown>
+/** A Postgres server, which several processes may have open. */
+const SERVER_STORE = {
+  ...STORE,
+  form: "a postgres:// URL",
+  parse: (text: string) => {
+    const store = parseStore(text)
+    return store !== undefined && store !== "memory" && "postgres" in store ? store : undefined
+  },
+  faultOf: (text: string) =>
+    parseStore(text) === undefined
+      ? storeFaultOf(text)
+      : "a store in memory or in a folder is the business of the one process that has it open"
+} as const satisfies Setting<unknown>
 
+/** A store that outlives the process. */
 const LASTING_STORE = {
   ...STORE,
-  form: "pglite:<folder> or a postgres:// URL"
+  form: "pglite:<folder> or a postgres:// URL",
+  parse: (text: string) => {
+    const store = parseStore(text)
+    return store === "memory" ? undefined : store
+  },
+  faultOf: (text: string) => (text === "memory" ? "memory ends with the command" : storeFaultOf(text))
 } as const satisfies Setting<unknown>
 
 /** Folder of the development server's database within `SVC_DATA_DIR`. */
@@ -302,7 +320,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
 })
 
 /** Settings of the commands that work on the store alone. */
-export const storeConfig: Effect.Effect<StoreSetting, StartFault> = required(STORE)
+export const storeConfig: Effect.Effect<Exclude<StoreSetting, "memory">, StartFault> = required(LASTING_STORE)
 export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
 export const masterKeyConfig = Effect.gen(function* () {
   return { current: yield* required(MASTER_KEY), previous: yield* optional(MASTER_KEY_PREVIOUS) }
@@ -324,12 +342,8 @@ export const webhookSecretConfig = required(WEBHOOK_SECRET)
 /** The variable of that name as a webhook secret. */
 export const webhookSecretIn = (name: string) => required({ ...WEBHOOK_SECRET, name })
 
-/** A Postgres server, which several processes may have open. */
-export const serverStoreConfig = Effect.gen(function* () {
-  const store = yield* required(STORE)
-  if (store !== "memory" && "postgres" in store) return store
-  return yield* isBad(SERVER_STORE)
-})
+/** A Postgres server. */
+export const serverStoreConfig = required(SERVER_STORE)
 
 /** Settings of `svc worker`. */
 export const workerConfig = Effect.gen(function* () {

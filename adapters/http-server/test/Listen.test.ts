@@ -254,6 +254,24 @@ describe("svc listen", () => {
       })
   )
 
+  it.live("says once, to a target that answers 401, what it signs with", () =>
+    Effect.gen(function* () {
+      const { apiPort, tenant } = yield* startService()
+      yield* tenant.newMandate()
+      yield* tenant.newMandate()
+      const { url } = yield* startReceiver(401, 401, 401, 401, 401, 401)
+      const env = settingsOf(tenant, apiPort)
+      const { lines, notes } = yield* startListen(env, "--forward-to", url, "--from-start")
+      yield* until("both events", () => lines.length >= 3)
+      assert.match(lines[2]!, / 401 \(attempt 3\)$/u)
+      assert.lengthOf(
+        notes.filter((line) => line.startsWith("401: does the receiver verify the raw body")),
+        1
+      )
+      assert.notInclude(notes.join(), SECRET)
+    })
+  )
+
   it.live("goes on where nobody listens", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
@@ -325,6 +343,9 @@ describe("svc listen", () => {
       for (const [settings, words, code, line] of [
         [env, [], 64, "--forward-to is missing"],
         [env, ["--forward-to", "ftp://x"], 64, /^--forward-to must be a URL/u],
+        [env, ["--forward-to", "https://hooks.example/x"], 64, /^--forward-to must be on this machine/u],
+        [env, ["--forward-to", "http://10.0.0.1:3000/"], 64, /^--forward-to must be on this machine/u],
+        [env, ["--forward-to", "http://localhost.example/"], 64, /^--forward-to must be on this machine/u],
         [env, [...to, "--from-start", "--after", "x"], 64, /exclude each other$/u],
         [env, [...to, "--after", "x"], 64, /^--after is no cursor/u],
         [env, [...to, "--base-url", "http://127.0.0.1:1/x"], 64, /^--base-url must be an origin/u],

@@ -1,4 +1,5 @@
 import { resolve } from "node:path"
+import { isLoopbackHost } from "@svc/domain/WebhookTarget"
 import { Console, Effect, Redacted } from "effect"
 import { helpOf, listenConfig, parseOrigin, parseWebhookSecret, SETTINGS_OF } from "../Config.ts"
 import { findDevFile } from "../DevFile.ts"
@@ -25,9 +26,15 @@ const targetUrl = (text: string): Effect.Effect<string, StartFault> => {
   const url = URL.parse(text)
   const isSound =
     url !== null && /^https?:$/u.test(url.protocol) && url.username === "" && url.password === ""
-  return isSound
+  if (!isSound)
+    return Effect.fail(badUsage("--forward-to must be a URL such as http://localhost:3000/webhooks"))
+  return isLoopbackHost(url)
     ? Effect.succeed(url.href)
-    : Effect.fail(badUsage("--forward-to must be a URL such as http://localhost:3000/webhooks"))
+    : Effect.fail(
+        badUsage(
+          "--forward-to must be on this machine (localhost, 127.0.0.1 or [::1]); register a webhook endpoint for any other address"
+        )
+      )
 }
 
 /** The key of dev.json is for its own server, and is sent to no other. */
@@ -87,9 +94,9 @@ export const listenCommand: Command = {
   summary: "forwards events of a running server to a local address, as webhooks are sent",
   help: helpOf(
     `svc listen --forward-to <url>: reads the events of an organization from a running server (GET /v1/events) and posts each
-one to a local address, signed and shaped as a webhook. The server needs no endpoint and no way to that address.
+one to an address of this machine, signed and shaped as a webhook. The server needs no endpoint and no way to that address.
 
-  --forward-to <url>     such as http://localhost:3000/webhooks
+  --forward-to <url>     on this machine, such as http://localhost:3000/webhooks
   --from-start           begins with the first event there is; default: with the next one
   --after <cursor>       begins after a next_cursor of GET /v1/events
   --base-url <origin>    in place of SVC_BASE_URL
@@ -98,7 +105,8 @@ one to a local address, signed and shaped as a webhook. The server needs no endp
   --json                 prints JSON lines
 
 A line per event tells when it occurred, its type, its mandate, and the status of the answer. A target that fails is tried
-three times and then passed over. With a development server (npm start) nothing else need be set.`,
+three times and then passed over; one that answers 401 may verify with another secret than the one shown. With a development
+server (npm start) nothing else need be set.`,
     SETTINGS_OF.listen
   ),
   run: Effect.fnUntraced(function* (words) {

@@ -6,7 +6,7 @@ import { OperatorLog } from "@svc/store-postgres/OperatorLog"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { storeConfig } from "../Config.ts"
-import { badSetting, type StartFault, storeFault } from "../StartFault.ts"
+import { type StartFault, storeFault } from "../StartFault.ts"
 import { storageLayer } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 
@@ -87,9 +87,6 @@ export const onStore = (command: StoreCommand): Command => ({
       const answer = yield* answerOf(command, words, (work) =>
         Effect.gen(function* () {
           const store = yield* storeConfig
-          if (store === "memory") {
-            return yield* badSetting("SVC_STORE must be a folder or a server: memory ends with the command")
-          }
           return yield* Effect.provide(work, storageLayer(store, { migrations: "require" }))
         })
       )

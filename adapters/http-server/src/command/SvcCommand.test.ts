@@ -64,12 +64,18 @@ describe("the words of svc", () => {
 
   it.effect("end with 78 where a setting is missing or bad", () =>
     Effect.gen(function* () {
-      const server = "SVC_STORE must be a postgres:// URL"
+      const form = "it must be a postgres:// URL"
+      assert.deepStrictEqual(yield* faultOf({}, "worker"), [78, `SVC_STORE is missing; ${form}`])
+      const server =
+        "SVC_STORE must be a postgres:// URL: a store in memory or in a folder is the business of the one process that has it open"
       assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "memory" }, "worker"), [78, server])
       assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "pglite:x" }, "migrate"), [78, server])
       const [code, line] = yield* faultOf({ SVC_STORE: "memory" }, "signing-key", "list")
       assert.strictEqual(code, 78)
-      assert.match(line, /^SVC_STORE must be a folder or a server/u)
+      assert.match(
+        line,
+        /^SVC_STORE must be pglite:<folder> or a postgres:\/\/ URL: memory ends with the command$/u
+      )
     })
   )
 

@@ -20,7 +20,8 @@ const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
   secret_malformed: "the secret is not svc_wh_ and 32 bytes as base64url",
   header_malformed: "the signature is not t=<unix seconds>,v1=<64 lower-case hex characters>",
   timestamp_out_of_tolerance: "t is too far from the clock",
-  signature_mismatch: "another secret, or the body is not the bytes that were sent"
+  signature_mismatch:
+    "another secret, or the body is not the bytes that were sent (HMAC-SHA256 over t, a full stop and the body; the key is the 32 bytes that what follows svc_wh_ decodes to as base64url)"
 }
 
 /** Where a body is read from. */

@@ -36,6 +36,11 @@ const lineOf = (json: boolean, event: FeedEvent, forwarded: Forwarded): string =
       })
     : `${event.occurred_at}  ${event.type.padEnd(TYPE_WIDTH)}  ${event.mandate_id}  ${told(forwarded)}`
 
+const SECRET_HINT =
+  "401: does the receiver verify the raw body with the webhook secret shown above? Its key is the 32 bytes that what follows svc_wh_ decodes to"
+
+const isUnauthorized = ({ outcome }: Forwarded): boolean => "status" in outcome && outcome.status === 401
+
 /** What is not about an event goes where it does not mix with what is. */
 const note = (line: string): Effect.Effect<void> => Console.error(line)
 
@@ -88,6 +93,7 @@ export const listen = Effect.fn("listen")(function* (
   const { from, json, server, target } = options
   let after: string | undefined = yield* cursorFrom(from, server)
   let isGiven = typeof from === "object"
+  let isHinted = false
   yield* note("waiting for events")
   for (;;) {
     const askedAt = yield* Clock.currentTimeMillis
@@ -102,6 +108,10 @@ export const listen = Effect.fn("listen")(function* (
     for (const event of page.data) {
       const forwarded = yield* forward(target, event)
       yield* Console.log(lineOf(json, event, forwarded))
+      if (isUnauthorized(forwarded) && !isHinted) {
+        isHinted = true
+        yield* note(SECRET_HINT)
+      }
     }
     after = page.next_cursor
     const spent = (yield* Clock.currentTimeMillis) - askedAt
