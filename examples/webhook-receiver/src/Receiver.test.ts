@@ -4,6 +4,7 @@ import { createServer, type RequestListener, type Server } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { testWebhookBody } from "@svc/protocol/WebhookBody"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
 import { afterEach, assert, describe, it } from "vitest"
 import { type CurrentState, makeReceiver, type WebhookEvent } from "./Receiver.ts"
@@ -46,15 +47,19 @@ const until = async <A>(what: string, probe: () => A | undefined | Promise<A | u
 const startReceiver = async (api: { baseUrl: string; apiKey: string }, secret = () => SECRET) => {
   const acts: Array<{ readonly event: WebhookEvent; readonly current: CurrentState }> = []
   const failures: Array<string> = []
+  const tests: Array<string> = []
+  const refusals: Array<string> = []
   const origin = await listening(
     makeReceiver({
       secret,
       api,
       onState: (event, current) => void acts.push({ event, current }),
+      onTest: ({ id }) => void tests.push(id),
+      onRefusal: ({ why }) => void refusals.push(why),
       onFailure: ({ id }) => void failures.push(id)
     })
   )
-  return { acts, failures, url: `${origin}/webhooks` }
+  return { acts, failures, tests, refusals, url: `${origin}/webhooks` }
 }
 
 const bodyOf = (id: string) =>
@@ -100,7 +105,10 @@ describe("the receiver", () => {
   })
 
   it("refuses what is not signed, changed on the way, too long, or not a POST", async () => {
-    const { acts, failures, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
+    const { acts, failures, refusals, url } = await startReceiver({
+      baseUrl: "http://127.0.0.1:1",
+      apiKey: "k"
+    })
     assert.strictEqual((await fetch(url, { method: "POST", body: bodyOf("evt_1") })).status, 401)
     assert.strictEqual(await deliver(url, bodyOf("evt_1"), bodyOf("evt_2")), 401)
     assert.strictEqual((await fetch(url)).status, 405)
@@ -110,6 +118,18 @@ describe("the receiver", () => {
     )
     assert.strictEqual(long, 413)
     assert.deepStrictEqual([acts, failures], [[], []])
+    assert.deepStrictEqual(refusals, [
+      "Svc-Signature is not t=<unix seconds>,v1=<64 lower-case hex characters>",
+      "it was signed with another secret, or its body is not what was signed"
+    ])
+  })
+
+  it("knows a test event, which names nothing to read", async () => {
+    const { failures, tests, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
+    const body = testWebhookBody({ id: "evt_1", occurredAt: "2026-12-01T00:00:00.000000000Z" })
+    for (let time = 0; time < 2; time++) assert.strictEqual(await deliver(url, body), 204)
+    await until("the test", () => (tests.length > 0 ? true : undefined))
+    assert.deepStrictEqual([tests, failures], [["evt_1"], []])
   })
 
   it("tells of a state that it could not read, and goes on", async () => {
@@ -154,6 +174,50 @@ const start = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<st
     until(`${text} in: ${output}`, () => (output.includes(text) ? true : undefined))
   return { child, ended, output: () => output, says }
 }
+
+describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
+  const program = fileURLToPath(new URL("./main.ts", import.meta.url))
+  const api = { SVC_BASE_URL: "http://127.0.0.1:1", SVC_API_KEY: "k" }
+
+  it("says what it takes, and why it does not start", { timeout: 120_000 }, async () => {
+    const holder = new URL(await listening(createServer())).port
+    for (const [env, words, code, text] of [
+      [{}, ["--help"], 0, "SVC_WEBHOOK_SECRET "],
+      [{}, ["--port"], 64, "an option is not known"],
+      [{ ...api, RECEIVER_PORT: "http" }, [], 78, "RECEIVER_PORT must be"],
+      [{ ...api, RECEIVER_PORT: holder }, [], 75, `port ${holder} is in use by another process`]
+    ] as const) {
+      const receiver = start(env, program, ...words)
+      assert.strictEqual(await receiver.ended, code, receiver.output())
+      assert.include(receiver.output(), text)
+    }
+  })
+
+  it("says in a line what it refuses, and keeps it to be checked if asked to", {
+    timeout: 120_000
+  }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "svc-receiver-"))
+    ends.push(() => rm(folder, { recursive: true, force: true }))
+    const port = String(await freePort())
+    const env = { ...api, RECEIVER_PORT: port, SVC_DATA_DIR: folder }
+    const other = `svc_wh_${Buffer.alloc(32, 8).toString("base64url")}`
+    const receiver = start({ ...env, SVC_WEBHOOK_SECRET: other }, program, "--verbose")
+    await receiver.says("Receiving webhooks")
+    assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_1")), 401)
+    await receiver.says("refused with 401: it was signed with another secret")
+    await receiver.says("webhook verify --signature 't=")
+    assert.strictEqual(await readFile(join(folder, "refused-webhook.body"), "utf8"), bodyOf("evt_1"))
+    assert.notInclude(receiver.output(), "svc_wh_")
+    receiver.child.kill("SIGINT")
+  })
+
+  it("ends without a word when its output is closed", { timeout: 120_000 }, async () => {
+    const env = { ...api, RECEIVER_PORT: String(await freePort()) }
+    const words = ["-c", `set -o pipefail; '${process.execPath}' '${program}' | :`]
+    const child = spawn("bash", words, { env: { PATH: process.env.PATH ?? "", ...env }, stdio: "ignore" })
+    assert.strictEqual(await new Promise((resolve) => child.once("close", resolve)), 141)
+  })
+})
 
 describe.skipIf(!RUNS_TYPESCRIPT)("the receiver with svc listen", () => {
   it("is told of everything that happens on the development server", { timeout: 120_000 }, async () => {

@@ -1,6 +1,6 @@
 /** A receiver of webhooks on `node:http`, without dependencies. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { isAuthentic } from "./VerifyWebhook.ts"
+import { signatureFault } from "./VerifyWebhook.ts"
 
 /** The body of a webhook. It is a trigger, never the proof: it says what to read, not what is so. */
 export interface WebhookEvent {
@@ -22,15 +22,29 @@ export interface CurrentState {
   readonly version?: number
 }
 
+/** A webhook that cannot be trusted: neither of its parts may be acted on. */
+export interface RefusedWebhook {
+  readonly why: string
+  readonly signature: string
+  readonly body: Buffer
+}
+
 export interface ReceiverOptions {
   readonly secret: () => string
   /** Where the current state is read, and the API key to read it with. */
   readonly api: { readonly baseUrl: string; readonly apiKey: string }
-  /** What is done about an event: once per event. */
+  /** What is done about an event, a test event excepted: once per event. */
   readonly onState: (event: WebhookEvent, current: CurrentState) => void | Promise<void>
+  /** Told of an event that was sent to try the endpoint: it names no mandate to read. */
+  readonly onTest?: (event: WebhookEvent) => void
+  /** Told of a webhook that is refused, and why. */
+  readonly onRefusal?: (refused: RefusedWebhook) => void
   /** Told when that failed; the webhook was answered by then. */
   readonly onFailure: (event: WebhookEvent, error: unknown) => void
 }
+
+/** The type of what POST /v1/webhook-endpoints/{webhook_endpoint_id}/test sends. */
+const TEST_EVENT = "endpoint.test"
 
 /** No webhook comes near it. */
 const MAX_BODY_BYTES = 65_536
@@ -49,7 +63,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> =
   return Buffer.concat(chunks)
 }
 
-/** What is true now. A test event names a mandate that does not exist, and so reads as absent. */
+/** What is true now. */
 const readCurrent = async (api: ReceiverOptions["api"], { data }: WebhookEvent): Promise<CurrentState> => {
   const path =
     data.authorization_id === undefined
@@ -76,12 +90,14 @@ const makeMemory = (): ((id: string) => boolean) => {
 }
 
 /** A receiver that does not listen yet. */
-export const makeReceiver = ({ api, onFailure, onState, secret }: ReceiverOptions): Server => {
+export const makeReceiver = (options: ReceiverOptions): Server => {
+  const { api, onFailure, onRefusal, onState, onTest, secret } = options
   const isNew = makeMemory()
 
   const act = async (event: WebhookEvent): Promise<void> => {
     try {
-      await onState(event, await readCurrent(api, event))
+      if (event.type === TEST_EVENT) onTest?.(event)
+      else await onState(event, await readCurrent(api, event))
     } catch (error) {
       onFailure(event, error)
     }
@@ -92,7 +108,12 @@ export const makeReceiver = ({ api, onFailure, onState, secret }: ReceiverOption
     const body = await readBody(request)
     if (body === undefined) return void response.writeHead(413, { connection: "close" }).end()
     const signature = String(request.headers["svc-signature"] ?? "")
-    if (!isAuthentic({ secret: secret(), signature, body })) return void response.writeHead(401).end()
+    const why = signatureFault({ secret: secret(), signature, body })
+    if (why !== undefined) {
+      response.writeHead(401).end()
+      onRefusal?.({ why, signature, body })
+      return
+    }
     const event = JSON.parse(body.toString("utf8")) as WebhookEvent
     // Answered before anything else is done: what takes longer than 15 s counts as failed. Keep the event first, in a
     // table or a queue, if it must not be lost with this process.

@@ -8,24 +8,38 @@ const SIGNATURE = /^t=(0|[1-9][0-9]{0,14}),v1=([0-9a-f]{64})$/
 
 const SECRET = /^svc_wh_([\w-]{43})$/
 
-/**
- * Whether these bytes were sent by whoever has the secret, at most 300 s ago. `body` must be the raw bytes of the request:
- * JSON that was parsed and written again is another text.
- */
-export const isAuthentic = (webhook: {
+export interface SignedWebhook {
   /** `svc_wh_...`, as it was shown once. */
   readonly secret: string
   /** The header `Svc-Signature`. */
   readonly signature: string
   readonly body: Uint8Array
   readonly now?: Date
-}): boolean => {
-  const key = SECRET.exec(webhook.secret)?.[1]
-  const [, t, v1] = SIGNATURE.exec(webhook.signature) ?? []
-  if (key === undefined || t === undefined || v1 === undefined) return false
-  const age = (webhook.now ?? new Date()).getTime() / 1000 - Number(t)
-  // Rounded towards zero, because `t` has whole seconds.
-  if (Math.abs(Math.trunc(age)) > TOLERANCE_SECONDS) return false
-  const mac = createHmac("sha256", Buffer.from(key, "base64url")).update(`${t}.`).update(webhook.body)
-  return timingSafeEqual(mac.digest(), Buffer.from(v1, "hex"))
 }
+
+/** Whether a header has the form of a signature, whatever it signs. */
+export const isSignature = (text: string): boolean => SIGNATURE.test(text)
+
+/** What is wrong with a webhook, for whoever runs the receiver; absent when it is authentic. Quotes nothing of it. */
+export const signatureFault = ({ body, now, secret, signature }: SignedWebhook): string | undefined => {
+  const key = SECRET.exec(secret)?.[1]
+  if (key === undefined) return "the secret is not svc_wh_ and 32 bytes as base64url"
+  const [, t, v1] = SIGNATURE.exec(signature) ?? []
+  if (t === undefined || v1 === undefined) {
+    return "Svc-Signature is not t=<unix seconds>,v1=<64 lower-case hex characters>"
+  }
+  const age = (now ?? new Date()).getTime() / 1000 - Number(t)
+  // Rounded towards zero, because `t` has whole seconds.
+  if (Math.abs(Math.trunc(age)) > TOLERANCE_SECONDS)
+    return `t is more than ${TOLERANCE_SECONDS} s from this clock`
+  const mac = createHmac("sha256", Buffer.from(key, "base64url")).update(`${t}.`).update(body)
+  return timingSafeEqual(mac.digest(), Buffer.from(v1, "hex"))
+    ? undefined
+    : "it was signed with another secret, or its body is not what was signed"
+}
+
+/**
+ * Whether these bytes were sent by whoever has the secret, at most 300 s ago. `body` must be the raw bytes of the request:
+ * JSON that was parsed and written again is another text.
+ */
+export const isAuthentic = (webhook: SignedWebhook): boolean => signatureFault(webhook) === undefined

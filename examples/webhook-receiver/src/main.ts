@@ -1,16 +1,39 @@
-/**
- * Receives webhooks on port 3000 and prints the current state of what each is about. Start the development server with
- * `npm start`, this with `npm run receiver`, and bring the two together with
- * `npm run --silent svc -- listen --forward-to http://localhost:3000/webhooks`.
- */
-import { readFileSync } from "node:fs"
+/** The receiver as a program: `npm run receiver -- --help` says what it takes. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { makeReceiver } from "./Receiver.ts"
+import { parseArgs } from "node:util"
+import { makeReceiver, type RefusedWebhook } from "./Receiver.ts"
+import { isSignature } from "./VerifyWebhook.ts"
 
 const HOST = "127.0.0.1"
-const DEFAULT_PORT = 3000
+const DEFAULT_PORT = "3000"
+const MAX_PORT = 65_535
 
-const folder = process.env.SVC_DATA_DIR ?? ".data"
+/** Exit codes of `sysexits.h`, and what a shell shows of a program that SIGPIPE has ended. */
+const EXIT_USAGE = 64
+const EXIT_TEMPORARY = 75
+const EXIT_CONFIGURATION = 78
+const EXIT_OUTPUT_CLOSED = 141
+
+const HELP = `npm run receiver [-- --verbose]: receives webhooks on this machine, verifies them, and prints the current state of what each
+is about.
+
+  --verbose   keeps the body of the last webhook that was refused, and prints the command that says what is wrong with it
+
+Settings are environment variables:
+
+  SVC_WEBHOOK_SECRET   the secret of the endpoint; default: that of svc listen, which keeps it in the data folder
+  RECEIVER_PORT        default ${DEFAULT_PORT}
+  SVC_DATA_DIR         the data folder of the development server; default .data
+  SVC_BASE_URL         the server that is asked for the current state; default: that of dev.json in the data folder
+  SVC_API_KEY          the key that it is asked with; likewise
+
+Exit codes: 64 an option is not known; 75 the port is in use; 78 a setting is missing or bad.`
+
+const folder = process.env.SVC_DATA_DIR || ".data"
+
+/** Where `svc listen` keeps its secret. */
+const LISTEN_SECRET = join(folder, "listen.secret")
 
 const readOr = (path: string, otherwise: string): string => {
   try {
@@ -20,37 +43,83 @@ const readOr = (path: string, otherwise: string): string => {
   }
 }
 
-/** That of an endpoint if it is set, else the one that `svc listen` made and keeps. */
-const secret = (): string =>
-  process.env.SVC_WEBHOOK_SECRET ?? readOr(join(folder, "listen.secret"), "").trimEnd()
+/** That of an endpoint if it is set, else the one that `svc listen` made and keeps: it may do so any time. */
+const secret = (): string => process.env.SVC_WEBHOOK_SECRET || readOr(LISTEN_SECRET, "").trimEnd()
 
-const settings = JSON.parse(readOr(join(folder, "dev.json"), "{}")) as {
-  readonly base_url?: string
-  readonly api_key?: string
+const end = (exitCode: number, line: string): void => {
+  console.error(line)
+  process.exitCode = exitCode
 }
-const baseUrl = process.env.SVC_BASE_URL ?? settings.base_url
-const apiKey = process.env.SVC_API_KEY ?? settings.api_key
-const port = Number(process.env.RECEIVER_PORT ?? DEFAULT_PORT)
 
-if (baseUrl === undefined || apiKey === undefined) {
-  console.error(`No ${folder}/dev.json: start the development server with "npm start" first.`)
-  process.exitCode = 1
-} else {
+const keepRefused = ({ body, signature }: RefusedWebhook): string => {
+  if (!isSignature(signature)) return ""
+  const file = join(folder, "refused-webhook.body")
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(file, body, { mode: 0o600 })
+  const from = process.env.SVC_WEBHOOK_SECRET ? "" : ` --secret-file ${LISTEN_SECRET}`
+  return `\n  npm run --silent svc -- webhook verify --signature '${signature}'${from} < ${file}`
+}
+
+const receive = (port: number, api: { baseUrl: string; apiKey: string }, isVerbose: boolean): void => {
   makeReceiver({
     secret,
-    api: { baseUrl, apiKey },
+    api,
     onState: (event, current) => {
       const { version } = event.data
       // A later event of the mandate may have come to pass meanwhile: the state that was read is the one that counts.
       console.log(`${event.type} (version ${version}): ${current.id} is ${current.state}`)
     },
+    onTest: ({ id }) => console.log(`test event ${id}`),
+    onRefusal: (refused) => {
+      const hint =
+        secret() === "" ? "no secret is known: set SVC_WEBHOOK_SECRET or run svc listen" : refused.why
+      console.error(`refused with 401: ${hint}${isVerbose ? keepRefused(refused) : ""}`)
+    },
     onFailure: (event, error) => {
       console.error(`${event.type}: ${error instanceof Error ? error.message : error}`)
     }
   })
-    .on("error", (error) => {
-      console.error(error.message)
-      process.exitCode = 1
-    })
+    .on("error", ({ code, message }: NodeJS.ErrnoException) =>
+      code === "EADDRINUSE"
+        ? end(EXIT_TEMPORARY, `port ${port} is in use by another process; choose another with RECEIVER_PORT`)
+        : end(EXIT_CONFIGURATION, message)
+    )
     .listen(port, HOST, () => console.log(`Receiving webhooks at http://localhost:${port}/webhooks`))
 }
+
+const start = (isVerbose: boolean): void => {
+  const settings = JSON.parse(readOr(join(folder, "dev.json"), "{}")) as {
+    readonly base_url?: string
+    readonly api_key?: string
+  }
+  const baseUrl = process.env.SVC_BASE_URL || settings.base_url
+  const apiKey = process.env.SVC_API_KEY || settings.api_key
+  const port = process.env.RECEIVER_PORT || DEFAULT_PORT
+  if (!/^\d{1,5}$/u.test(port) || Number(port) < 1 || Number(port) > MAX_PORT) {
+    end(EXIT_CONFIGURATION, `RECEIVER_PORT must be a port number of 1 to ${MAX_PORT}`)
+  } else if (baseUrl === undefined || apiKey === undefined) {
+    end(EXIT_CONFIGURATION, `No ${folder}/dev.json: start the development server with "npm start" first.`)
+  } else receive(Number(port), { baseUrl, apiKey }, isVerbose)
+}
+
+for (const output of [process.stdout, process.stderr]) {
+  output.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EPIPE") throw error
+    process.exit(EXIT_OUTPUT_CLOSED)
+  })
+}
+
+const OPTIONS = { help: { type: "boolean" }, verbose: { type: "boolean" } } as const
+
+const given = () => {
+  try {
+    return parseArgs({ options: OPTIONS }).values
+  } catch {
+    return undefined
+  }
+}
+
+const options = given()
+if (options === undefined) end(EXIT_USAGE, "an option is not known; see npm run receiver -- --help")
+else if (options.help) console.log(HELP)
+else start(options.verbose ?? false)
