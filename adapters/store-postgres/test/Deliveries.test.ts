@@ -134,6 +134,44 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
     }).pipe(onStore(server!.url))
   )
 
+  it.live(
+    "of several events are kept for disabled endpoints without a deadlock, in whichever order they come",
+    () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const types = ["mandate.created", "mandate.revoked"] as const
+        const endpoints = yield* Effect.forEach(types, (type) =>
+          register(organization, { eventTypes: [type] })
+        )
+        for (const endpoint of endpoints) yield* alter(endpoint, disabledSince(yield* storeNow))
+        const record = (sql: PgClient.PgClient, mandate: string, type: string, seq: number) => {
+          const id = newIdentifier("evt_")
+          const event = { id, type, occurred_at: "2026-12-01T00:00:00.000000001Z", mandate_version: seq }
+          return sql.unsafe(
+            `insert into "${schema}".event (organization, mandate, seq, schema, id, type, text)
+            values ($1, $2, $3, 1, $4, $5, $6)`,
+            [organization, mandate, seq, id, type, JSON.stringify(event)]
+          )
+        }
+        const transaction = (order: ReadonlyArray<string>) =>
+          Effect.gen(function* () {
+            const sql = yield* PgClient.make({ url })
+            const { mandate } = newPlace({ organization })
+            yield* sql.withTransaction(
+              Effect.gen(function* () {
+                for (const [index, type] of order.entries()) {
+                  yield* record(sql, mandate, type, index + 1)
+                  // Both have recorded their first, or one waits for the other.
+                  yield* Effect.sleep("200 millis")
+                }
+              })
+            )
+          }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+        yield* Effect.all([transaction(types), transaction(types.toReversed())], { concurrency: 2 })
+        for (const endpoint of endpoints) assert.lengthOf(yield* deliveriesOf(endpoint), 2)
+      }).pipe(onStore(server!.url))
+  )
+
   it.live("of an endpoint that this release cannot read are left alone, and hold up nobody else's", () =>
     Effect.gen(function* () {
       const webhooks = yield* WebhookStore

@@ -22,6 +22,10 @@ declare
   v_queue text;
   v_body text;
 begin
+  -- A transaction may record several events, which others want: all are locked at the first of them, in one order.
+  perform from {schema}.webhook_endpoint e where e.organization = p_organization and e.slot is not null
+      and e.status = 'disabled' and e.missed_since is null
+    order by e.endpoint for update;
   for v_found in
     select e.endpoint, e.status, e.missed_since from {schema}.webhook_endpoint e
       where e.organization = p_organization and e.slot is not null
