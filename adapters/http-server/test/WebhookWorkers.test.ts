@@ -406,7 +406,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
     ["10,000 deliveries are held", "held_left = 0"],
     ["it was disabled for 7 days", "held_until = 0"]
   ] as const) {
-    it.live(`missed_since shows once ${what}, until a reactivation`, () =>
+    it.live(`missed_since shows once ${what}, until a reactivation, which says so for the last time`, () =>
       Effect.gen(function* () {
         const store = yield* open
         const { tenant } = yield* startDelivering(store)
@@ -431,7 +431,9 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
         assert.deepStrictEqual((yield* tenant.get("/v1/webhook-endpoints")).data, [shown])
         const { data } = yield* tenant.get("/v1/events?limit=100")
         assert.lengthOf(data, 3)
-        assert.notProperty(bodyOf(yield* endpoints.reactivate(id), 200), "missed_since")
+        const reactivated = bodyOf(yield* endpoints.reactivate(id), 200)
+        assert.deepInclude(reactivated, { status: "active", missed_since: shown.missed_since })
+        assert.notProperty(yield* endpoints.read(id), "missed_since")
         receiver.answer = () => 204
         const sent = receiver.webhooks().length
         yield* tenant.newMandate()

@@ -172,6 +172,12 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
       start(["worker"], { SVC_STORE, SVC_MASTER_KEY: SETTINGS.SVC_MASTER_KEY })
     )
     await until("a server that is ready", isReady)
+    const foreign = start(["worker"], { SVC_STORE, SVC_MASTER_KEY: randomBytes(32).toString("base64url") })
+    assert.strictEqual(await foreign.ended, 78)
+    assert.strictEqual(
+      foreign.output(),
+      "svc worker: the master key does not open the signing key that the store keeps\n"
+    )
 
     const untouched = await createExpiring(key.api_key)
     assert.deepStrictEqual(await untilExpired(untouched), ["mandate.created", "mandate.expired"])

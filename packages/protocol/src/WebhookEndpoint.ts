@@ -27,7 +27,7 @@ export const WebhookEndpoint = Schema.Struct({
   ),
   missed_since: Schema.optionalKey(Schema.String).annotate({
     description:
-      "Events from then on were not kept for this endpoint, since it was disabled; GET /v1/events has them"
+      "Events from then on were not kept for this endpoint, since it was disabled; GET /v1/events has them. The answer to a reactivation says so for the last time"
   }),
   consecutive_failed_attempts: Counter,
   consecutive_exhausted_deliveries: Counter,

@@ -4,7 +4,7 @@ import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Effect, Layer } from "effect"
 import { helpOf, SETTINGS_OF, workerConfig } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
-import { storageLayer } from "../StoreLayer.ts"
+import * as StoreLayer from "../StoreLayer.ts"
 import { workerLayer } from "../Worker.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
@@ -18,9 +18,12 @@ const work = Effect.gen(function* () {
     Layer.provide(workerLayer),
     Layer.provide(
       Layer.mergeAll(
-        storageLayer(store, { migrations: "require" }),
+        // Signs nothing, but does not start with a master key that opens nothing: it would use up attempts in vain.
+        Layer.provideMerge(
+          StoreLayer.layer(store, { migrations: "require" }),
+          SecretSealerNodeCrypto.layer(masterKeys)
+        ),
         RandomnessNodeCrypto.layer,
-        SecretSealerNodeCrypto.layer(masterKeys),
         WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
       )
     ),

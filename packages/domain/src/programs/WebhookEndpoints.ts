@@ -232,9 +232,8 @@ const writeEndpoint = <E, R>(
       claims: key === undefined ? [] : [key.claim(endpointId)],
       ...(isReactivation ? { spread: { now, over: REACTIVATION_SPREAD_SECONDS * NANOS_PER_SECOND } } : {})
     })
-    const { missedSince } = stored
-    const kept = missedSince === undefined || next.status === "active" ? {} : { missedSince }
-    return { resource: webhookEndpointOf({ endpoint: next, revision, ...kept }, secret), replayed: false }
+    // A reactivation says for the last time from when on events were missed.
+    return { resource: webhookEndpointOf({ ...stored, endpoint: next, revision }, secret), replayed: false }
   })
   return untilRecorded(
     webhookTurn(organization),
