@@ -49,12 +49,16 @@ interface Connected {
   readonly socket: Socket
 }
 
+/**
+ * Loaded with the first request, since it would take a large part of a server's start, and before anything is connected:
+ * loading holds up the process, and addresses that answer meanwhile would be given up for the next ones.
+ */
+const loadHttp = Effect.promise(() => import("undici"))
+
 /** HTTP/1.1 over this connection, for one request. */
-const clientOver = ({ socket, url }: Connected) =>
+const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connected) =>
   Effect.acquireRelease(
-    Effect.promise(async () => {
-      // Loaded with the first request: it would take a large part of a server's start.
-      const { Client } = await import("undici")
+    Effect.sync(() => {
       let unused: Socket | undefined = socket
       return new Client(url.origin, {
         // Never within the call itself, in which the client does not yet wait for a connection.
@@ -136,6 +140,7 @@ export const exchange = Effect.fnUntraced(function* (
   options: GuardedClientOptions,
   request: GuardedRequest
 ): Effect.fn.Return<GuardedAnswer, TargetRefused | ExchangeFailed, Scope.Scope> {
+  const http = yield* loadHttp
   const connected = yield* checkAndConnect(options, request.url).pipe(
     Effect.catchTag("ResolutionFailed", ({ cause }) =>
       Effect.fail(new ExchangeFailed({ error: "connection_failed", cause }))
@@ -147,5 +152,5 @@ export const exchange = Effect.fnUntraced(function* (
       orElse: () => Effect.fail(new ExchangeFailed({ error: "timeout" }))
     })
   )
-  return yield* send(yield* clientOver(connected), connected, request)
+  return yield* send(yield* clientOver(http, connected), connected, request)
 })
