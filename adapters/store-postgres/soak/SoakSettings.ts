@@ -1,3 +1,5 @@
+import type { WebhookSoakSettings } from "./WebhookSoak.ts"
+
 /** How long and how hard one soak is. */
 export interface SoakSettings {
   readonly seed: number
@@ -13,8 +15,9 @@ export const MAX_SEED = 2 ** 31 - 1
 
 export type SoakStore = "postgres" | "pglite"
 
-export const SOAK_HELP = `npm run soak: kills server processes at random instants under load, then audits the tables.
+export const SOAK_HELP = `npm run soak: kills processes at random instants under load, then audits the tables.
 
+  --part=servers|webhooks|both   default both: processes that serve, and processes that deliver webhooks (on Postgres)
   --store=postgres|pglite|both   default both; on PGlite there is one process
   --operations=10000             on Postgres
   --kills=200                    on Postgres
@@ -22,6 +25,8 @@ export const SOAK_HELP = `npm run soak: kills server processes at random instant
   --pglite-kills=200
   --processes=3                  on Postgres
   --clients=64
+  --webhook-kills=100
+  --webhook-workers=3
   --seed=                        repeats the choices of an earlier run; how they interleave is the machine's
 `
 
@@ -32,21 +37,31 @@ const DEFAULTS = {
   "pglite-kills": 200,
   processes: 3,
   clients: 64,
+  "webhook-kills": 100,
+  "webhook-workers": 3,
   seed: -1
 }
+
+/** Requests between two kills of workers, on average. */
+const REQUESTS_PER_KILL = 40
+/** Pause between the mandates of an organization while workers are killed, in milliseconds. */
+const WEBHOOK_PAUSE_MILLISECONDS = 1000
 
 export interface SoakPlan {
   readonly seed: number
   readonly stores: ReadonlyArray<{ readonly store: SoakStore; readonly settings: SoakSettings }>
+  readonly webhooks?: WebhookSoakSettings
 }
 
 /** Reads the command line; a text says what is wrong with it. */
 export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): SoakPlan | string => {
   const numbers: Record<string, number> = { ...DEFAULTS }
   let chosen = "both"
+  let part = "both"
   for (const argument of given) {
     const [, name = "", value = ""] = /^--([a-z-]+)=(.+)$/u.exec(argument) ?? []
     if (name === "store" && ["postgres", "pglite", "both"].includes(value)) chosen = value
+    else if (name === "part" && ["servers", "webhooks", "both"].includes(value)) part = value
     else if (Object.hasOwn(DEFAULTS, name) && /^\d{1,10}$/u.test(value)) numbers[name] = Number(value)
     else return `${argument} is not understood`
   }
@@ -65,11 +80,19 @@ export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): S
     operations: read("pglite-operations"),
     kills: read("pglite-kills")
   }
+  const webhooks = {
+    seed,
+    workers: read("webhook-workers"),
+    kills: read("webhook-kills"),
+    requestsPerKill: REQUESTS_PER_KILL,
+    pause: WEBHOOK_PAUSE_MILLISECONDS
+  }
   return {
     seed,
+    ...(part === "servers" ? {} : { webhooks }),
     stores: [
       { store: "postgres" as const, settings: postgres },
       { store: "pglite" as const, settings: pglite }
-    ].filter(({ store }) => chosen === "both" || chosen === store)
+    ].filter(({ store }) => part !== "webhooks" && (chosen === "both" || chosen === store))
   }
 }

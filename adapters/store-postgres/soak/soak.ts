@@ -1,8 +1,9 @@
-/** `npm run soak`: server processes are killed at random instants under load; afterwards the tables are audited. */
+/** `npm run soak`: processes are killed at random instants under load; afterwards the tables are audited. */
 import { randomInt } from "node:crypto"
 import { startTestPostgres } from "../test/TestPostgres.ts"
 import { type SoakResult, soak } from "./SoakRun.ts"
 import { MAX_SEED, SOAK_HELP, type SoakSettings, type SoakStore, soakPlan } from "./SoakSettings.ts"
+import { soakWebhooks, type WebhookSoakResult, type WebhookSoakSettings } from "./WebhookSoak.ts"
 
 const SHOWN_FAULTS = 25
 const EX_USAGE = 64
@@ -15,10 +16,12 @@ const say = (text: string): void => {
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(1)} s`
 
-const tell = (result: SoakResult): void => {
-  const { checks, events, faults, kills, milliseconds, operations, planted, starts } = result
+const tellServers = ({ kills, milliseconds, operations, starts }: SoakResult): void => {
   say(`  ${operations} operations in ${seconds(milliseconds)}, ${kills} kills`)
   say(`  ${starts.length} starts, the slowest in ${seconds(Math.max(...starts))}`)
+}
+
+const tell = ({ checks, events, faults, planted }: SoakResult | WebhookSoakResult): void => {
   for (const [name, times] of [...events].sort()) say(`  ${name}: ${times}`)
   for (const [name, times] of checks) say(`  checked ${name}: ${times}`)
   say(`  planted faults that the audit found: ${planted.found} of ${planted.of}`)
@@ -26,17 +29,29 @@ const tell = (result: SoakResult): void => {
   if (faults.length > SHOWN_FAULTS) say(`  ... and ${faults.length - SHOWN_FAULTS} more`)
 }
 
-const soakOn = async (store: SoakStore, settings: SoakSettings): Promise<SoakResult> => {
-  const { clients, kills, operations, processes } = settings
-  say(`${store}: ${processes} processes, ${clients} clients, ${operations} operations, ${kills} kills`)
-  if (store === "pglite") return soak(settings)
+const onPostgres = async <A>(use: (url: string) => Promise<A>): Promise<A> => {
   const server = await startTestPostgres()
   if (server === undefined) process.exit(EX_UNAVAILABLE)
   try {
-    return await soak(settings, server.url)
+    return await use(server.url)
   } finally {
     await server.stop()
   }
+}
+
+const soakOn = async (store: SoakStore, settings: SoakSettings): Promise<SoakResult> => {
+  const { clients, kills, operations, processes } = settings
+  say(`${store}: ${processes} processes, ${clients} clients, ${operations} operations, ${kills} kills`)
+  const result = await (store === "pglite" ? soak(settings) : onPostgres((url) => soak(settings, url)))
+  tellServers(result)
+  return result
+}
+
+const soakWorkers = async (settings: WebhookSoakSettings): Promise<WebhookSoakResult> => {
+  say(`webhooks: ${settings.workers} workers, ${settings.kills} kills`)
+  const result = await onPostgres((url) => soakWebhooks(settings, url))
+  say(`  ${result.kills} kills in ${seconds(result.milliseconds)}`)
+  return result
 }
 
 const run = async (): Promise<void> => {
@@ -54,12 +69,13 @@ const run = async (): Promise<void> => {
   say(`seed ${plan.seed} (repeat with --seed=${plan.seed})`)
   let passed = 0
   let failed = 0
-  for (const { settings, store } of plan.stores) {
-    const result = await soakOn(store, settings)
+  const conclude = (result: SoakResult | WebhookSoakResult): void => {
     tell(result)
     for (const times of result.checks.values()) passed += times
     failed += result.faults.length
   }
+  for (const { settings, store } of plan.stores) conclude(await soakOn(store, settings))
+  if (plan.webhooks !== undefined) conclude(await soakWorkers(plan.webhooks))
   say(`${passed} passed, ${failed} failed`)
   process.exitCode = failed === 0 ? 0 : 1
 }
