@@ -85,7 +85,8 @@ export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): S
     workers: read("webhook-workers"),
     kills: read("webhook-kills"),
     requestsPerKill: REQUESTS_PER_KILL,
-    pause: WEBHOOK_PAUSE_MILLISECONDS
+    pause: WEBHOOK_PAUSE_MILLISECONDS,
+    plantsFaults: true
   }
   return {
     seed,
