@@ -60,14 +60,20 @@ create trigger soak_attempted after update on {schema}.webhook_delivery
 /** Least wait between two attempts of a delivery, in nanoseconds: `t` counts seconds, and no two are to have the same. */
 const RETRY_AFTER = 1_100_000_000n
 
+/** Attempts of a delivery that may be lost before it waits for the end of the kills. */
+const LOST_ATTEMPTS = 4
+
 /**
  * Time passes faster for what waits: retries that are more than a moment away, and attempts of workers that may be lost.
- * What somebody works on is left alone, so that nobody waits for this, and no deadlock comes of it.
+ * What somebody works on is left alone, so that nobody waits for this, and no deadlock comes of it. In a day of retries
+ * nobody is killed nine times in mid-attempt; where kills are as close as here, `spares` keeps a delivery from being
+ * exhausted by them alone.
  */
-const hurry = (lostAfter: bigint) => [
+const hurry = (lostAfter: bigint, spares: boolean) => [
   `with chosen as (
     select d.organization, d.endpoint, d.delivery from {schema}.webhook_delivery d
-      where d.queue = 'due' and d.next_attempt_at > ${CLOCK} + ${RETRY_AFTER} for update skip locked
+      where d.queue = 'due' and d.next_attempt_at > ${CLOCK} + ${RETRY_AFTER}
+        ${spares ? `and regexp_count(coalesce(d.attempts, ''), 'worker_lost') < ${LOST_ATTEMPTS}` : ""} for update skip locked
   ) update {schema}.webhook_delivery d set next_attempt_at = ${CLOCK} + ${RETRY_AFTER}
     from chosen c where (d.organization, d.endpoint, d.delivery) = (c.organization, c.endpoint, c.delivery)`,
   `with chosen as (
@@ -101,8 +107,11 @@ export interface JournalPoint {
 
 export interface WebhookJournal {
   readonly point: () => Promise<JournalPoint>
-  /** Makes waits short, as if time passed; an attempt whose worker says nothing is lost soon after. */
-  readonly hurry: () => Promise<void>
+  /**
+   * Makes waits short, as if time passed; an attempt whose worker says nothing is lost soon after. `spares`: but for
+   * deliveries that have lost many attempts already.
+   */
+  readonly hurry: (options: { readonly spares: boolean }) => Promise<void>
   /** Deliveries that are under way, or have still to be. */
   readonly unsettled: () => Promise<number>
   readonly tables: () => Promise<WebhookTables>
@@ -139,8 +148,8 @@ export const openWebhookJournal = async (
       const [row] = await query(`select nextval('{schema}.soak_seq') as seq, ${CLOCK} as clock`)
       return { seq: Number(row?.seq), clock: BigInt(row?.clock ?? 0) }
     },
-    hurry: async () => {
-      for (const statement of hurry(lostAfter)) await query(statement)
+    hurry: async ({ spares }) => {
+      for (const statement of hurry(lostAfter, spares)) await query(statement)
     },
     unsettled: async () => Number((await query(UNSETTLED))[0]?.waiting),
     tables: async () => ({

@@ -149,7 +149,7 @@ const load = async (stage: Stage, settings: WebhookSoakSettings, random: SeededR
     killing.finally(() => {
       isOver = true
     }),
-    until(over, () => Promise.all([journal.hurry(), pause(HURRY_MILLISECONDS)])),
+    until(over, () => Promise.all([journal.hurry({ spares: true }), pause(HURRY_MILLISECONDS)])),
     ...tenants.flatMap((tenant) => [
       until(over, async () => {
         await tenant.live()
@@ -172,7 +172,7 @@ const settle = async ({ count, faults, fleet, journal, receiver, run, tenants }:
   const deadline = Date.now() + SETTLE_MILLISECONDS
   for (;;) {
     for (const tenant of tenants) count("endpoints reactivated", await tenant.reactivate())
-    await journal.hurry()
+    await journal.hurry({ spares: false })
     await run(recordLostAttempts)
     const waiting = await journal.unsettled()
     if (waiting === 0) return
