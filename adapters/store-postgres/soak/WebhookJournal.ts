@@ -72,7 +72,7 @@ const LOST_ATTEMPTS = 4
 const hurry = (lostAfter: bigint, spares: boolean) => [
   `with chosen as (
     select d.organization, d.endpoint, d.delivery from {schema}.webhook_delivery d
-      where d.queue = 'due' and d.next_attempt_at > ${CLOCK} + ${RETRY_AFTER}
+      where d.state = 'pending' and d.open_token is null and d.next_attempt_at > ${CLOCK} + ${RETRY_AFTER}
         ${spares ? `and regexp_count(coalesce(d.attempts, ''), 'worker_lost') < ${LOST_ATTEMPTS}` : ""} for update skip locked
   ) update {schema}.webhook_delivery d set next_attempt_at = ${CLOCK} + ${RETRY_AFTER}
     from chosen c where (d.organization, d.endpoint, d.delivery) = (c.organization, c.endpoint, c.delivery)`,
