@@ -91,12 +91,19 @@ export const freePort = (): Promise<number> =>
     })
   })
 
+/** Asks for a session as `postgres`: length, version 3.0, and the user's name. */
+const SESSION_REQUEST = Buffer.from("\0\0\0\x17\0\x03\0\0user\0postgres\0\0", "latin1").toString("hex")
+
+/** Whether it gives sessions: a server that starts accepts connections before that, and refuses them. */
 const isReady = (native: string, port: number): boolean => {
   const probe = spawnSync(
     process.execPath,
     [
       "-e",
-      `require("node:net").connect(${port}, "127.0.0.1").on("connect", () => process.exit(0)).on("error", () => process.exit(1))`
+      `const socket = require("node:net").connect(${port}, "127.0.0.1")
+      socket.on("connect", () => socket.write(Buffer.from("${SESSION_REQUEST}", "hex")))
+      socket.on("data", ([type]) => process.exit(type === "R".charCodeAt(0) ? 0 : 1))
+      socket.on("error", () => process.exit(1)).on("close", () => process.exit(1))`
     ],
     { cwd: native }
   )
