@@ -33,7 +33,7 @@ const QUEUED = 10_000
 const IDLE = 2000
 const DISABLED = 100
 /** What costs may differ by, for where index entries happen to lie, in blocks. */
-const SLACK_BLOCKS = 120
+const SLACK_BLOCKS = 180
 
 const server = await startTestPostgres()
 const url = Redacted.make(server?.url ?? "")

@@ -55,6 +55,9 @@ interface Connected {
  */
 const loadHttp = Effect.promise(() => import("undici"))
 
+/** What ends a client whose request is settled: one for all, since the client would make one with a stack for each. */
+const SETTLED = new Error("the request is settled")
+
 /** HTTP/1.1 over this connection, for one request. */
 const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connected) =>
   Effect.acquireRelease(
@@ -79,7 +82,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
         bodyTimeout: 0
       })
     }),
-    (client) => Effect.promise(() => client.destroy())
+    (client) => Effect.promise(() => client.destroy(SETTLED))
   )
 
 /** Ends the connection when too much has come and the answer is still not there. */

@@ -6,6 +6,8 @@
  * endpoint in it, a bounded share of what may be under way, those first that have the least of it: whoever does not answer
  * holds up nobody, and no longer if its endpoint is deleted meanwhile.
  *
+ * Plans are made once for each connection: one that is made for the very arguments costs more than it saves.
+ *
  * What is called by earlier releases does the same as what they know it for, by way of the functions here.
  */
 export const webhookBatches = `
@@ -20,13 +22,16 @@ create function {schema}.claim_webhook_attempts(
   o_organization text, o_endpoint text, o_revision bigint, o_missed_since bigint, o_endpoint_record text,
   o_delivery text, o_event text, o_event_type text, o_created_at bigint, o_state text, o_next_attempt_at bigint,
   o_open_token text, o_open_at bigint, o_open_expires_at bigint, o_open_generation bigint, o_attempts text, o_body text
-) language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $claim$
+) language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan as $claim$
 declare
   v_clock bigint := {schema}.store_clock();
   v_organizations text[];
   v_endpoints text[];
   v_idle record;
 begin
+  -- A claim that a crash of the server undoes is one that nobody ever knew of: what was sent is sent again.
+  perform set_config('synchronous_commit', 'off', true);
   update {schema}.webhook_delivery d set queue = 'due'
     from (
       select l.organization, l.endpoint, l.delivery from {schema}.webhook_delivery l
@@ -53,10 +58,12 @@ begin
       where q.next_attempt_at <= v_clock and e.status = 'active' and own.open < p_per_endpoint
         and every.open < p_per_organization
       order by own.open, q.next_attempt_at, q.endpoint limit p_limit
-      for update of e skip locked
   ) l;
+  -- One claim at a time of each endpoint keeps the number that are under way exact. Ends are recorded meanwhile.
+  select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints
+    from unnest(v_organizations, v_endpoints) l (organization, endpoint)
+    where pg_try_advisory_xact_lock(hashtextextended(l.organization || l.endpoint, 0));
   if v_endpoints is not null then
-    -- Counted again under the locks.
     return query with picked as materialized (
       select r.organization, r.endpoint, r.delivery,
         row_number() over (order by r.turn, r.next_attempt_at, r.endpoint) as place
@@ -78,7 +85,7 @@ begin
             from {schema}.webhook_delivery d
             where d.organization = w.organization and d.endpoint = w.endpoint and d.queue = 'due'
               and d.next_attempt_at <= v_clock
-            order by d.next_attempt_at, d.delivery limit greatest(0, p_per_endpoint - own.open)
+            order by d.next_attempt_at, d.delivery limit greatest(0, least(p_limit, p_per_endpoint - own.open))
           ) t
       ) r
       where r.of_organization <= p_per_organization
@@ -89,7 +96,10 @@ begin
           open_generation = e.generation
         from picked p
           join {schema}.webhook_endpoint e on e.organization = p.organization and e.endpoint = p.endpoint
+            and e.status = 'active'
         where d.organization = p.organization and d.endpoint = p.endpoint and d.delivery = p.delivery
+          -- Not by the index of the queue, which would read all of an endpoint's.
+          and coalesce(d.queue, '') = 'due'
         returning p.place, e.organization, e.endpoint, e.revision, e.missed_since, e.record, d.delivery, d.event,
           d.event_type, d.created_at, d.state, d.next_attempt_at, d.open_token, d.open_at, d.open_expires_at,
           d.open_generation, d.attempts, d.body
@@ -134,7 +144,8 @@ create function {schema}.record_webhook_ends(
   p_held_left text[], p_records text[],
   p_places text[], p_deliveries text[], p_tokens text[], p_states text[], p_next_attempts text[], p_attempts text[]
 ) returns setof bigint
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $record$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan as $record$
 declare
   v_taken bigint[];
   v_stale bigint[];

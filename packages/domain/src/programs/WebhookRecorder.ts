@@ -6,7 +6,7 @@ import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAtte
 import { pauseAfterFailures } from "./WorkerPause.ts"
 
 /** Least time from one write to the next, in nanoseconds: what ends meanwhile goes into one. */
-const WRITE_EVERY = 10n * NANOS_PER_MILLISECOND
+const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
 
 /** The end of an attempt, and when its claim has certainly run out, on this process's monotonic clock. */
 interface UnrecordedEnd {

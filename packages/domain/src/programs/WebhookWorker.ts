@@ -7,6 +7,7 @@ import { Randomness } from "../ports/Randomness.ts"
 import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { type ClaimedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import { type AttemptResult, WebhookTransport } from "../ports/WebhookTransport.ts"
+import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { recordLostAttempts } from "./WebhookAttempts.ts"
 import { webhookSealContext } from "./WebhookEndpoints.ts"
 import { makeRecorder } from "./WebhookRecorder.ts"
@@ -17,12 +18,11 @@ export const ATTEMPTS_AT_ONCE = 1024
 /** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**
- * An organization may have one part of so many of the attempts that a worker has left to begin. The fuller a worker is, the
- * fewer it begins for each, so that however many do not answer, there is room for one that does.
+ * An organization may have one part of so many of the attempts that a worker has left to begin, and each endpoint the part
+ * of that which is its own if there are as many as there may be. The fuller a worker is, the fewer it begins for each, so
+ * that however many do not answer, there is room for one that does.
  */
 const SHARE_OF_ORGANIZATION = 4
-/** An endpoint may have one part of so many of what its organization may: more than it may have endpoints. */
-const SHARE_OF_ENDPOINT = 6
 /** Deliveries that are claimed at a time. */
 const CLAIM_BATCH = 64
 /**
@@ -31,7 +31,7 @@ const CLAIM_BATCH = 64
  */
 const CLAIM_SECONDS = 60n
 /** Least time from one claim to the next, in nanoseconds: what is due by then is claimed together. */
-const CLAIM_EVERY = 10n * NANOS_PER_MILLISECOND
+const CLAIM_EVERY = 5n * NANOS_PER_MILLISECOND
 /** How often attempts of lost workers are looked for, in nanoseconds. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
 /** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
@@ -142,7 +142,7 @@ const make = Effect.gen(function* () {
       token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
       limit,
       perOrganization,
-      perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / SHARE_OF_ENDPOINT)),
+      perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
       lasts: CLAIM_SECONDS * NANOS_PER_SECOND
     })
     const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string>, SealBroken>>()
