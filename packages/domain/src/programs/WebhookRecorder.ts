@@ -2,6 +2,7 @@ import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Exit } from "effect"
 import type { Randomness } from "../ports/Randomness.ts"
 import type { ClaimedDelivery, StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import type { AttemptResult } from "../ports/WebhookTransport.ts"
 import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAttempts.ts"
 import { pauseAfterFailures } from "./WorkerPause.ts"
 
@@ -141,29 +142,22 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     )
   })
 
-  return {
-    /** Says that an attempt begins. */
-    begun: ({ endpoint, revision }: StoredEndpoint): void => {
-      const ledger = ledgers.get(endpoint.id)
-      if (ledger === undefined) {
-        const known = { endpoint, revision }
-        ledgers.set(endpoint.id, { known, open: 1, ended: [], isWriting: false, failures: 0 })
-        return
-      }
-      ledger.open += 1
-      if (revision > ledger.known.revision) ledger.known = { endpoint, revision }
-    },
-    /** Says how an attempt that was begun ended. */
-    ended: Effect.fnUntraced(function* ({ endpoint }: ClaimedDelivery, attempt: EndedAttempt) {
-      const { at = 0n, expiresAt = 0n } = attempt.delivery.open ?? {}
-      const until = (yield* Clock.monotonicTimeNanos) + expiresAt - at
-      ledgers.get(endpoint.id)?.ended.push({ attempt, until })
-      if (!isFlushing) run(flush)
-    }),
-    /** Says that nobody will know how an attempt that was begun ended. */
-    abandoned: ({ endpoint }: ClaimedDelivery): void => {
-      const ledger = ledgers.get(endpoint.id)
-      if (ledger !== undefined) settle(ledger, 1)
+  /** Notes that an attempt begins; what is answered says, once, how it ended, or that nobody will know. */
+  return ({ delivery, endpoint, revision }: ClaimedDelivery) => {
+    const known = { endpoint, revision }
+    const fresh: Ledger = { known, open: 0, ended: [], isWriting: false, failures: 0 }
+    const ledger = ledgers.get(endpoint.id) ?? fresh
+    ledgers.set(endpoint.id, ledger)
+    ledger.open += 1
+    if (revision > ledger.known.revision) ledger.known = known
+    return {
+      ended: Effect.fnUntraced(function* (result: AttemptResult) {
+        const { at = 0n, expiresAt = 0n } = delivery.open ?? {}
+        const until = (yield* Clock.monotonicTimeNanos) + expiresAt - at
+        ledger.ended.push({ attempt: { delivery, result }, until })
+        if (!isFlushing) run(flush)
+      }),
+      abandoned: Effect.sync(() => settle(ledger, 1))
     }
   }
 }

@@ -103,7 +103,7 @@ const make = Effect.gen(function* () {
   const fibers = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(fibers)<Ports>()
   let underWay = 0
-  const recorder = makeRecorder({
+  const begin = makeRecorder({
     run,
     settled: (count) => {
       underWay -= count
@@ -113,16 +113,16 @@ const make = Effect.gen(function* () {
 
   const deliver = (claimed: ClaimedDelivery, secret: Exit.Exit<Redacted.Redacted<string>, SealBroken>) => {
     const { delivery, endpoint } = claimed
+    const { abandoned, ended } = begin(claimed)
     return Effect.flatMap(secret, (opened) => attempt(claimed, opened)).pipe(
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
-      Effect.flatMap((result) => recorder.ended(claimed, { delivery, result })),
+      Effect.flatMap(ended),
       // Nothing is lost: the claim runs out, the attempt is used up as `worker_lost`, and the next one comes.
-      Effect.catchCause((cause) => {
-        recorder.abandoned(claimed)
-        return Effect.logWarning("the end of a webhook attempt is not recorded", cause)
-      }),
+      Effect.catchCause((cause) =>
+        Effect.andThen(abandoned, Effect.logWarning("the end of a webhook attempt is not recorded", cause))
+      ),
       Effect.annotateLogs({
         organization_id: endpoint.organizationId,
         webhook_endpoint_id: endpoint.id,
@@ -155,7 +155,6 @@ const make = Effect.gen(function* () {
         ))
       secrets.set(endpoint.id, secret)
       underWay += 1
-      recorder.begun(each)
       run(deliver(each, secret))
     }
     return claimed.length === limit
