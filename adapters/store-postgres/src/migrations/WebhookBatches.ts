@@ -30,8 +30,6 @@ declare
   v_endpoints text[];
   v_idle record;
 begin
-  -- A claim that a crash of the server undoes is one that nobody ever knew of: what was sent is sent again.
-  perform set_config('synchronous_commit', 'off', true);
   update {schema}.webhook_delivery d set queue = 'due'
     from (
       select l.organization, l.endpoint, l.delivery from {schema}.webhook_delivery l
