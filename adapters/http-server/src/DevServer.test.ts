@@ -118,7 +118,9 @@ const openReceiver = async () => {
 }
 
 describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
-  it("delivers webhooks to this machine, and goes on after a restart", { timeout: GIVE_UP_MS }, async () => {
+  it("delivers webhooks to this machine, and goes on after a restart", {
+    timeout: 3 * GIVE_UP_MS
+  }, async () => {
     const receiver = await openReceiver()
     try {
       const env = await ports()

@@ -283,6 +283,11 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
         ({ log }) => log.filter((line) => line.includes("webhook attempt") && line.includes(id)).length
       )
       assert.strictEqual(first! + second!, made)
+      const warned = services
+        .flatMap(({ log }) => log)
+        .filter((line) => line.includes("a webhook endpoint is disabled"))
+      assert.lengthOf(warned, 1)
+      assert.include(warned[0], id)
     })
   )
 

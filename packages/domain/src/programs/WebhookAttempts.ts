@@ -48,6 +48,18 @@ const fold = (
   return { endpoint, deliveries }
 }
 
+/** Tells the operator of an endpoint that a write disabled: whoever it belongs to gets no more events. */
+const tellDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
+  before.status === after.status
+    ? Effect.void
+    : Effect.logWarning("a webhook endpoint is disabled").pipe(
+        Effect.annotateLogs({
+          organization_id: after.organizationId,
+          webhook_endpoint_id: after.id,
+          disabled_reason: after.disabledReason ?? null
+        })
+      )
+
 /**
  * Records how attempts of one endpoint ended, its counters with them, in one write (part 8). Whoever was faster at the same
  * endpoint only costs another try: what was recorded of it meanwhile is read again, and what is not open under its token
@@ -70,7 +82,10 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
     const [revision] = yield* store.recordAttempts([
       { organization: place.organization, endpoint, expected: stored.revision, deliveries }
     ])
-    if (revision !== undefined) return { endpoint, revision }
+    if (revision !== undefined) {
+      yield* tellDisabled(stored.endpoint, endpoint)
+      return { endpoint, revision }
+    }
     const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
     if (fresh.stored === undefined) return stored
     const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
@@ -105,10 +120,13 @@ export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
       deliveries
     }))
   )
-  return folded.map(({ endpoint }, at) => {
+  const recorded: Array<StoredEndpoint | undefined> = []
+  for (const [at, { endpoint }] of folded.entries()) {
     const revision = revisions[at]
-    return revision === undefined ? undefined : { endpoint, revision }
-  })
+    if (revision !== undefined) yield* tellDisabled(groups[at]!.known.endpoint, endpoint)
+    recorded.push(revision === undefined ? undefined : { endpoint, revision })
+  }
+  return recorded
 })
 
 /** Expired attempts that are looked for at a time. */
