@@ -254,7 +254,7 @@ const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instan
   return entries
     .flatMap((entry) => dueOf(entry, query.perEndpoint, now))
     .sort(inTurns)
-    .slice(0, Math.max(0, query.perOrganization - underWay))
+    .filter(({ turn }, at) => turn < query.assured || underWay + at < query.perOrganization)
 }
 
 export const claimDue = (

@@ -192,7 +192,7 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint")
+const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
 const RECORD = `select o_place from ${"{schema}"}.record_webhook_ends(${Array.from({ length: 13 }, (_, at) => `$${at + 1}::text[]`).join(", ")}) o_place`
 
 interface OutcomeRow {
@@ -360,10 +360,10 @@ const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
   const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
   const record = statement<{ readonly o_place: bigint }>(writes, schema, RECORD)
   const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
-  const claimDue: Service["claimDue"] = ({ lasts, limit, perEndpoint, perOrganization, token }) =>
+  const claimDue: Service["claimDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
     guarded(
       Effect.flatMap(
-        claim([token, String(limit), String(perEndpoint), String(perOrganization), comparable(lasts)]),
+        claim([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
         (rows) => {
           // An endpoint comes with each of its deliveries.
           const endpoints = new Map<string, StoredEndpoint>()

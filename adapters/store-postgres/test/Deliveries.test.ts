@@ -274,6 +274,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
               token: "t",
               limit: 4,
               perEndpoint: 4,
+              assured: 0,
               perOrganization: 4,
               lasts: HOUR
             })

@@ -111,7 +111,8 @@ export class WebhookStore extends Context.Service<
     /**
      * Opens attempts that are due at the store's clock (`isDue`), over all organizations, and answers with them: at most
      * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
-     * endpoints included, more than `perOrganization`. Endpoints take turns, those first that have least under way, and of
+     * endpoints included, more than `perOrganization`, but that up to `assured` of each endpoint are, whatever else its
+     * organization has. Endpoints take turns, those first that have least under way, and of
      * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
      * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
      */
@@ -119,6 +120,7 @@ export class WebhookStore extends Context.Service<
       readonly token: string
       readonly limit: number
       readonly perEndpoint: number
+      readonly assured: number
       readonly perOrganization: number
       readonly lasts: Instant
     }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>

@@ -253,6 +253,37 @@ describe("organizations", () => {
   )
 })
 
+describe("an endpoint", () => {
+  it.effect("waits for no other of its organization, whatever hangs there, deleted ones with them", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = hangingUnlessQuick
+        const hang = Effect.gen(function* () {
+          const made: Array<string> = []
+          for (let number = 0; number < 4; number += 1) {
+            made.push((yield* caller.register({ url: `https://hang.example/${number}` })).resource.id)
+          }
+          for (let count = 0; count < 2 * ATTEMPTS_PER_ENDPOINT; count += 1) yield* happen
+          yield* tick
+          return made
+        })
+        for (let turn = 0; turn < 3; turn += 1) {
+          for (const id of yield* hang) yield* caller.remove(id)
+        }
+        yield* hang
+        yield* caller.register({ url: "https://quick.example/" })
+        for (let count = 1; count <= 10; count += 1) {
+          yield* happen
+          yield* tick
+          const arrived = receivers.received.filter(({ url }) => url.includes("quick"))
+          assert.lengthOf(arrived, count)
+        }
+        yield* TestClock.adjust("1 minute")
+      })
+    )
+  )
+})
+
 describe("a worker", () => {
   it.effect("that is lost uses up its attempt, and moves no counter", () =>
     story(
@@ -265,6 +296,7 @@ describe("a worker", () => {
             token: "lost",
             limit: 1,
             perEndpoint: 1,
+            assured: 0,
             perOrganization: 1,
             lasts: 60_000_000_000n
           }

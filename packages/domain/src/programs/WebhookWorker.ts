@@ -23,6 +23,12 @@ export const ATTEMPTS_PER_ENDPOINT = 32
  * that however many do not answer, there is room for one that does.
  */
 const SHARE_OF_ORGANIZATION = 4
+/**
+ * What every endpoint may have whatever its organization has under way, at most, and one part of so many of what is left: an
+ * endpoint that answers waits for none of its own organization either.
+ */
+const ASSURED_PER_ENDPOINT = 4
+const SHARE_OF_ASSURED = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
 /** Deliveries that are claimed at a time. */
 const CLAIM_BATCH = 64
 /**
@@ -142,6 +148,7 @@ const make = Effect.gen(function* () {
       token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
       limit,
       perOrganization,
+      assured: Math.ceil(room / SHARE_OF_ASSURED),
       perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
       lasts: CLAIM_SECONDS * NANOS_PER_SECOND
     })

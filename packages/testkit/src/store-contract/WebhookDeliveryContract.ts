@@ -244,6 +244,16 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
           next.claimed.map(({ endpoint }) => endpoint.id),
           [other.id]
         )
+        // But that an endpoint has what it is assured of, whatever the others have.
+        const third = yield* register(organization)
+        yield* addMany(third, 8)
+        assert.deepStrictEqual((yield* claim(all.concat(third), { perOrganization: 5 })).claimed, [])
+        const assured = yield* claim(all.concat(third), { perOrganization: 5, assured: 2 })
+        assert.deepStrictEqual(
+          assured.claimed.map(({ endpoint }) => endpoint.id),
+          [third.id, third.id]
+        )
+        assert.deepStrictEqual((yield* claim([third], { perOrganization: 5, assured: 2 })).claimed, [])
       })
     )
 

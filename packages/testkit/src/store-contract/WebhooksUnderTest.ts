@@ -161,7 +161,15 @@ export const claim = Effect.fn("claim")(function* (
 ) {
   const store = yield* WebhookStore
   const token = newDigest()
-  const query = { token, limit: PLENTY, perEndpoint: PLENTY, perOrganization: PLENTY, lasts: HOUR, ...parts }
+  const query = {
+    token,
+    limit: PLENTY,
+    perEndpoint: PLENTY,
+    assured: 0,
+    perOrganization: PLENTY,
+    lasts: HOUR,
+    ...parts
+  }
   const claimed = yield* store.claimDue(query)
   return {
     token,
