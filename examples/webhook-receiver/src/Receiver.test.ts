@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { createServer, type RequestListener, type Server } from "node:http"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { testWebhookBody } from "@svc/protocol/WebhookBody"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
@@ -203,12 +203,38 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     const other = `svc_wh_${Buffer.alloc(32, 8).toString("base64url")}`
     const receiver = start({ ...env, SVC_WEBHOOK_SECRET: other }, program, "--verbose")
     await receiver.says("Receiving webhooks")
-    assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_1")), 401)
+    const kept = (number: number) => readFile(join(folder, `refused-webhook-${number}.body`), "utf8")
+    for (const number of [1, 2]) {
+      assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf(`evt_${number}`)), 401)
+      await receiver.says(`refused-webhook-${number}.body`)
+    }
     await receiver.says("refused with 401: it was signed with another secret")
     await receiver.says("webhook verify --signature 't=")
-    assert.strictEqual(await readFile(join(folder, "refused-webhook.body"), "utf8"), bodyOf("evt_1"))
+    assert.deepStrictEqual([await kept(1), await kept(2)], [bodyOf("evt_1"), bodyOf("evt_2")])
     assert.notInclude(receiver.output(), "svc_wh_")
     receiver.child.kill("SIGINT")
+    await receiver.ended
+
+    const later = start({ ...env, SVC_WEBHOOK_SECRET: other }, program, "--verbose")
+    await later.says("Receiving webhooks")
+    assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_3")), 401)
+    await later.says("refused-webhook-3.body")
+    assert.deepStrictEqual([await kept(1), await kept(3)], [bodyOf("evt_1"), bodyOf("evt_3")])
+  })
+
+  it("exits 0 when a signal stops it, handed over by what npm starts too", { timeout: 120_000 }, async () => {
+    const launcher = join(ROOT, "scripts", "run.mjs")
+    for (const words of [[program], [launcher, relative(ROOT, program)]]) {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+        const port = String(await freePort())
+        const receiver = start({ ...api, RECEIVER_PORT: port, SVC_WEBHOOK_SECRET: SECRET }, ...words)
+        await receiver.says("Receiving webhooks")
+        // Its connection stays open.
+        assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_1")), 204)
+        receiver.child.kill(signal)
+        assert.strictEqual(await receiver.ended, 0, `${signal} of ${words[0]}`)
+      }
+    }
   })
 
   it("ends without a word when its output is closed", { timeout: 120_000 }, async () => {

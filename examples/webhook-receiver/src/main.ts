@@ -1,5 +1,6 @@
 /** The receiver as a program: `npm run receiver -- --help` says what it takes. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import type { Server } from "node:http"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { makeReceiver, type RefusedWebhook } from "./Receiver.ts"
@@ -8,6 +9,9 @@ import { isSignature } from "./VerifyWebhook.ts"
 const HOST = "127.0.0.1"
 const DEFAULT_PORT = "3000"
 const MAX_PORT = 65_535
+
+/** Longest that a stop takes, in milliseconds. */
+const STOP_MS = 1000
 
 /** Exit codes of `sysexits.h`, and what a shell shows of a program that SIGPIPE has ended. */
 const EXIT_USAGE = 64
@@ -18,7 +22,7 @@ const EXIT_OUTPUT_CLOSED = 141
 const HELP = `npm run receiver [-- --verbose]: receives webhooks on this machine, verifies them, and prints the current state of what each
 is about.
 
-  --verbose   keeps the body of the last webhook that was refused, and prints the command that says what is wrong with it
+  --verbose   keeps the body of each webhook that is refused, and prints the command that says what is wrong with it
 
 Settings are environment variables:
 
@@ -28,7 +32,7 @@ Settings are environment variables:
   SVC_BASE_URL         the server that is asked for the current state; default: that of dev.json in the data folder
   SVC_API_KEY          the key that it is asked with; likewise
 
-Exit codes: 64 an option is not known; 75 the port is in use; 78 a setting is missing or bad.`
+Exit codes: 0 stopped by a signal; 64 an option is not known; 75 the port is in use; 78 a setting is missing or bad.`
 
 const folder = process.env.SVC_DATA_DIR || ".data"
 
@@ -51,17 +55,40 @@ const end = (exitCode: number, line: string): void => {
   process.exitCode = exitCode
 }
 
+/** Writes to the first name that no file has yet, an earlier run's included: the commands that were printed stay right. */
+const writeNew = (body: Buffer): string => {
+  for (let number = 1; ; number++) {
+    const file = join(folder, `refused-webhook-${number}.body`)
+    try {
+      writeFileSync(file, body, { mode: 0o600, flag: "wx" })
+      return file
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error
+    }
+  }
+}
+
 const keepRefused = ({ body, signature }: RefusedWebhook): string => {
   if (!isSignature(signature)) return ""
-  const file = join(folder, "refused-webhook.body")
   mkdirSync(folder, { recursive: true })
-  writeFileSync(file, body, { mode: 0o600 })
+  const file = writeNew(body)
   const from = process.env.SVC_WEBHOOK_SECRET ? "" : ` --secret-file ${LISTEN_SECRET}`
   return `\n  npm run --silent svc -- webhook verify --signature '${signature}'${from} < ${file}`
 }
 
+/** Ends with exit code 0 once what is in flight is answered. A signal may come twice: from the terminal, and handed over. */
+const endOnSignal = (server: Server): void => {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      server.close(() => process.exit(0))
+      server.closeIdleConnections()
+      setTimeout(() => process.exit(0), STOP_MS).unref()
+    })
+  }
+}
+
 const receive = (port: number, api: { baseUrl: string; apiKey: string }, isVerbose: boolean): void => {
-  makeReceiver({
+  const server = makeReceiver({
     secret,
     api,
     onState: (event, current) => {
@@ -79,6 +106,8 @@ const receive = (port: number, api: { baseUrl: string; apiKey: string }, isVerbo
       console.error(`${event.type}: ${error instanceof Error ? error.message : error}`)
     }
   })
+  endOnSignal(server)
+  server
     .on("error", ({ code, message }: NodeJS.ErrnoException) =>
       code === "EADDRINUSE"
         ? end(EXIT_TEMPORARY, `port ${port} is in use by another process; choose another with RECEIVER_PORT`)
