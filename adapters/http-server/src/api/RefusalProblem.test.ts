@@ -23,7 +23,8 @@ describe("a webhook target that is not allowed", () => {
       const api = yield* startApi()
       for (const [url, detail] of [
         ["hooks.example/x", "The url is not a URL such as"],
-        ["http://hooks.example/x", "The url must begin with https://."],
+        ["http://hooks.example/x", "The url must begin with https://: no other scheme is taken."],
+        ["ftp://hooks.example/x", "The url must begin with https://: no other scheme is taken."],
         ["https://a:b@hooks.example/x", "The url must not carry a user"],
         ["https://93.184.215.14/x", "The host of the url must be a name, not an address."],
         ["https://hooks.example:22/x", "The port of the url must be 443, or 1024 to 65535."],

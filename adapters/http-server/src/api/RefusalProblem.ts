@@ -12,6 +12,7 @@ import {
 import type { ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { Refused } from "../ProblemResponse.ts"
+import { stateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
 
@@ -56,7 +57,7 @@ const TARGET_FORM_DETAILS: { readonly [Fault in TargetFormFault]: string } = {
   forbidden_character: "The url contains a space, a control character or a backslash.",
   not_a_url: "The url is not a URL such as https://hooks.example.com/svc.",
   not_https:
-    "The url must begin with https://. A deployment of the test environment may allow http for this machine.",
+    "The url must begin with https://: no other scheme is taken. A deployment of the test environment may allow http for this machine.",
   user_info: "The url must not carry a user or a password.",
   fragment: "The url must not have a fragment, since none would be sent.",
   port: `The port of the url must be ${HTTPS_PORT}, or ${FIRST_UNPRIVILEGED_PORT} to ${MAX_PORT}.`,
@@ -78,7 +79,11 @@ export const refusedOf = (refusal: DomainRefusal): Refused => {
   switch (refusal._tag) {
     case "ValidationFailed":
       return new Refused({ code, errors: refusal.errors })
-    case "StateConflict":
+    case "StateConflict": {
+      const { currentState, resourceId } = refusal
+      const detail = stateConflictDetail(resourceId, currentState)
+      return new Refused({ code, currentState, resourceId, ...(detail === undefined ? {} : { detail }) })
+    }
     case "TerminalStateConflict":
       return new Refused({ code, currentState: refusal.currentState, resourceId: refusal.resourceId })
     case "WebhookTargetNotAllowed":
