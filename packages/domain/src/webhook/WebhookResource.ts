@@ -1,11 +1,11 @@
 import { JournalEventType } from "@svc/protocol/Journal"
-import { formatInstant, formatNanos } from "@svc/protocol/Timestamp"
+import { formatNanos } from "@svc/protocol/Timestamp"
 import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
 import { Redacted } from "effect"
 import type { StoredEndpoint } from "../ports/WebhookStore.ts"
 import { shownDeliveryState, type WebhookDeliveryState } from "./WebhookDelivery.ts"
 
-/** An endpoint as it is shown (part 8). The secret is given by creation and rotation alone. */
+/** An endpoint as it is shown (part 8): its timestamps have nine fraction digits. The secret is given by creation and rotation alone. */
 export const webhookEndpointOf = (
   { endpoint, missedSince }: StoredEndpoint,
   secret?: Redacted.Redacted<string>
@@ -24,7 +24,7 @@ export const webhookEndpointOf = (
   ...(secret === undefined ? {} : { secret: Redacted.value(secret) })
 })
 
-/** A delivery as it is shown (part 8). When its next attempt is due is of interest while there will be one. */
+/** A delivery as it is shown (part 8): its timestamps have nine fraction digits. When its next attempt is due is of interest while there will be one. */
 export const webhookDeliveryOf = (
   delivery: WebhookDeliveryState,
   { endpoint }: Pick<StoredEndpoint, "endpoint">
@@ -38,7 +38,7 @@ export const webhookDeliveryOf = (
     event_type: delivery.eventType,
     ...(nextAttemptAt === undefined || state !== "pending"
       ? {}
-      : { next_attempt_at: formatInstant(nextAttemptAt) }),
+      : { next_attempt_at: formatNanos(nextAttemptAt) }),
     attempts: delivery.attempts.map(({ at, durationMs, error, status }) => ({
       at: formatNanos(at),
       ...(status === undefined ? {} : { status }),
