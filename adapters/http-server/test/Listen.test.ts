@@ -360,6 +360,9 @@ describe("svc listen", () => {
         if (typeof line === "string") assert.strictEqual(told, line)
         else assert.match(told, line)
       }
+      const { fiber, notes } = yield* startListen(env, ...to, "--after", "x")
+      yield* Effect.flip(Fiber.join(fiber))
+      assert.deepStrictEqual(notes, [])
     })
   )
 })

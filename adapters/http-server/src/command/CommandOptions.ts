@@ -1,4 +1,4 @@
-import { parseArgs } from "node:util"
+import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Effect } from "effect"
 import { badUsage, type StartFault } from "../StartFault.ts"
 
@@ -28,23 +28,40 @@ const readValue = (kind: OptionKind, value: Given[string]): unknown => {
   return value === "" ? undefined : value
 }
 
+/** What an option may be called if it is to be told; whatever else was given may be a secret in the wrong place. */
+const TELLABLE_OPTION = /^--[a-z][a-z-]{0,31}$/u
+
+/** Which option is not known, or lacks its value. */
+const faultIn = (words: ReadonlyArray<string>, options: ParseArgsOptionsConfig): StartFault => {
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (token.kind !== "option" || !TELLABLE_OPTION.test(token.rawName)) continue
+    if (!Object.hasOwn(options, token.name)) return badUsage(`unknown option ${token.rawName}; see --help`)
+    if (options[token.name]?.type === "string" && token.value === undefined) {
+      return badUsage(`${token.rawName} has no value; see --help`)
+    }
+  }
+  return badUsage("an option is not known or has no value; see --help")
+}
+
 /** Reads the options of a command; one that it does not have, and a word that is no option, are refused. */
 export const readOptions = <const Kinds extends Readonly<Record<string, OptionKind>>>(
   kinds: Kinds,
   words: ReadonlyArray<string>
-): Effect.Effect<Options<Kinds>, StartFault> =>
-  Effect.try({
+): Effect.Effect<Options<Kinds>, StartFault> => {
+  const options: ParseArgsOptionsConfig = Object.fromEntries(
+    Object.entries(kinds).map(([name, kind]) => [name, CONFIGURATIONS[kind]])
+  )
+  return Effect.try({
     try: () => {
-      const options = Object.fromEntries(
-        Object.entries(kinds).map(([name, kind]) => [name, CONFIGURATIONS[kind]])
-      )
       const given: Given = parseArgs({ args: [...words], options, strict: true }).values
       return Object.fromEntries(
         Object.entries(kinds).map(([name, kind]) => [name, readValue(kind, given[name])])
       ) as Options<Kinds>
     },
-    catch: () => badUsage("an option is not known or has no value; see --help")
+    catch: () => faultIn(words, options)
   })
+}
 
 /** The value of an option that must be there. */
 export const needed = (value: string | undefined, name: string): Effect.Effect<string, StartFault> =>

@@ -24,8 +24,15 @@ describe("the words of svc", () => {
       for (const [words, line] of [
         [[], "a command is missing; see svc --help"],
         [["sreve"], 'unknown command "sreve"; see svc --help'],
-        [["organization"], 'unknown command "organization"; see svc --help'],
-        [["organization", "remove"], 'unknown command "organization remove"; see svc --help'],
+        [["webhook"], "a subcommand is missing: there is svc webhook verify; see svc webhook --help"],
+        [
+          ["signing-key", "remove"],
+          'unknown command "signing-key remove": there is svc signing-key rotate, svc signing-key list; see svc signing-key --help'
+        ],
+        [
+          ["webhook", "svc_wh_AAAA"],
+          'unknown command "webhook": there is svc webhook verify; see svc webhook --help'
+        ],
         [["svc_live_AAAA", "--help"], "unknown command; see svc --help"],
         [["--store"], "unknown command; see svc --help"]
       ] as const) {
@@ -51,12 +58,17 @@ describe("the words of svc", () => {
 
   it.effect("that are no option of the command end with 64", () =>
     Effect.gen(function* () {
-      const line = "an option is not known or has no value; see --help"
-      for (const words of [
-        ["serve", "--worker"],
-        ["worker", "now"],
-        ["migrate", "--print"]
-      ]) {
+      const unnamed = "an option is not known or has no value; see --help"
+      for (const [words, line] of [
+        [["serve", "--worker"], "unknown option --worker; see --help"],
+        [["listen", "--frm-start"], "unknown option --frm-start; see --help"],
+        [["listen", "--api-kye=svc_live_AAAA"], "unknown option --api-kye; see --help"],
+        [["listen", "--after"], "--after has no value; see --help"],
+        [["listen", "--after", "--json"], unnamed],
+        [["listen", "--json=x"], unnamed],
+        [["listen", "--svc_live_AAAA"], unnamed],
+        [["worker", "now"], unnamed]
+      ] as const) {
         assert.deepStrictEqual(yield* faultOf({}, ...words), [64, line])
       }
     })

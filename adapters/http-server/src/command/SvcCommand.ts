@@ -42,6 +42,16 @@ const tellable = (words: ReadonlyArray<string>): string => {
   return told.length === 0 ? "" : ` "${told.join(" ")}"`
 }
 
+/** What is wrong with words that begin no command, and what there is instead. */
+const lineOn = (words: ReadonlyArray<string>, group: ReadonlyArray<Command>): string => {
+  if (words.length === 0) return "a command is missing; see svc --help"
+  if (group.length === 0) return `unknown command${tellable(words)}; see svc --help`
+  const there = `there is ${group.map(({ name }) => `svc ${name}`).join(", ")}; see svc ${words[0]} --help`
+  return words.length === 1
+    ? `a subcommand is missing: ${there}`
+    : `unknown command${tellable(words)}: ${there}`
+}
+
 /** What `svc` does with its words, and the name that it goes by in what it says. */
 export interface Invocation {
   readonly name: string
@@ -61,6 +71,5 @@ export const svc = (words: ReadonlyArray<string>): Invocation => {
   if (isAsked(words) && isKnown) {
     return { name: "svc", run: Console.log(helpOn(group.length > 0 ? group : COMMANDS).trimEnd()) }
   }
-  const line = words.length === 0 ? "a command is missing" : `unknown command${tellable(words)}`
-  return { name: "svc", run: Effect.fail(badUsage(`${line}; see svc --help`)) }
+  return { name: "svc", run: Effect.fail(badUsage(lineOn(words, group))) }
 }

@@ -78,10 +78,16 @@ const endOf = Effect.fnUntraced(function* (server: FeedServer): Effect.fn.Return
   }
 })
 
-const cursorFrom = (from: ListenOptions["from"], server: FeedServer) => {
-  if (from === "now") return endOf(server)
-  return Effect.succeed(from === "start" ? undefined : from.after)
-}
+/** The cursor to begin after; one that was given is tried, so that nobody waits after a bad one. */
+const cursorFrom = Effect.fnUntraced(function* (
+  from: ListenOptions["from"],
+  server: FeedServer
+): Effect.fn.Return<string | undefined, StartFault> {
+  if (from === "now") return yield* endOf(server)
+  if (from === "start") return undefined
+  if ((yield* awaitPage(server, from.after)) !== undefined) return from.after
+  return yield* badUsage("--after is no cursor of this organization's events")
+})
 
 /**
  * Forwards events as they are recorded, one after another in the order of the feed, until it is interrupted. A target that
@@ -92,19 +98,16 @@ export const listen = Effect.fn("listen")(function* (
 ): Effect.fn.Return<never, StartFault> {
   const { from, json, server, target } = options
   let after: string | undefined = yield* cursorFrom(from, server)
-  let isGiven = typeof from === "object"
   let isHinted = false
   yield* note("waiting for events")
   for (;;) {
     const askedAt = yield* Clock.currentTimeMillis
     const page: FeedPage | undefined = yield* awaitPage(server, after)
     if (page === undefined) {
-      if (isGiven) return yield* badUsage("--after is no cursor of this organization's events")
       yield* note("the server began anew; following from its first event")
       after = undefined
       continue
     }
-    isGiven = false
     for (const event of page.data) {
       const forwarded = yield* forward(target, event)
       yield* Console.log(lineOf(json, event, forwarded))
