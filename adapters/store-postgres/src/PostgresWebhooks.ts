@@ -193,7 +193,7 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
 const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
-const RECORD = `select o_place from ${"{schema}"}.record_webhook_ends(${Array.from({ length: 13 }, (_, at) => `$${at + 1}::text[]`).join(", ")}) o_place`
+const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
   readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
@@ -358,7 +358,7 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
 const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
   const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(writes, schema, CLAIM)
   const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
-  const record = statement<{ readonly o_place: bigint }>(writes, schema, RECORD)
+  const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
   const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
   const claimDue: Service["claimDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
     guarded(
@@ -380,9 +380,7 @@ const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
     for (let passed = 0; ; ) {
       const wanted = limit - found.length
       const rows = yield* guarded(expired([String(wanted), String(passed)]))
-      const present = rows.filter((row) => isPresent(row) && hasDelivery(row)) as ReadonlyArray<
-        EndpointRow & DeliveryRow
-      >
+      const present = rows.flatMap((row) => (isPresent(row) && hasDelivery(row) ? [row] : []))
       const read = yield* readable(present, (row) => ({ ...storedOf(row), delivery: deliveryOf(row) }))
       found.push(...read)
       passed += present.length
@@ -390,19 +388,20 @@ const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
     }
   })
   const recordAttempts: Service["recordAttempts"] = (ended) => {
-    const endpoints = ended.map(({ endpoint }) => ({ ...keptOf(endpoint), endpoint }))
+    const endpoints = ended.map(({ endpoint }) => endpoint)
+    const kept = endpoints.map(keptOf)
     const ends = ended.flatMap(({ deliveries }, at) =>
       deliveries.map(({ next, token }) => ({ next, token, place: String(at + 1) }))
     )
     return guarded(
       record([
         ended.map(({ organization }) => organization),
-        endpoints.map(({ endpoint }) => endpoint.id),
+        endpoints.map(({ id }) => id),
         ended.map(({ expected }) => String(expected)),
-        endpoints.map(({ endpoint }) => endpoint.status),
-        endpoints.map(({ until }) => until ?? ""),
-        endpoints.map(({ left }) => left ?? ""),
-        endpoints.map(({ endpoint }) => writeEndpoint(endpoint)),
+        endpoints.map(({ status }) => status),
+        kept.map(({ until }) => until ?? ""),
+        kept.map(({ left }) => left ?? ""),
+        endpoints.map(writeEndpoint),
         ends.map(({ place }) => place),
         ends.map(({ next }) => next.id),
         ends.map(({ token }) => token),
@@ -412,7 +411,7 @@ const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
       ])
     ).pipe(
       Effect.map((rows) => {
-        const places = new Set(rows.map(({ o_place }) => Number(o_place)))
+        const places = new Set(rows.map((row) => Number(row.record_webhook_ends)))
         return ended.map(({ expected }, at) => (places.has(at + 1) ? expected + 1 : undefined))
       })
     )

@@ -4,14 +4,16 @@ import type { Randomness } from "../ports/Randomness.ts"
 import type { ClaimedDelivery, StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
 import type { AttemptResult } from "../ports/WebhookTransport.ts"
 import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAttempts.ts"
-import { pauseAfterFailures } from "./WorkerPause.ts"
+import { pauseAfterFailures, untilSince } from "./WorkerPause.ts"
 
 /** Least time from one write to the next, in nanoseconds: what ends meanwhile goes into one. */
 const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
 
+type KnownEnd = EndedAttempt & { readonly result: AttemptResult }
+
 /** The end of an attempt, and when its claim has certainly run out, on this process's monotonic clock. */
 interface UnrecordedEnd {
-  readonly attempt: EndedAttempt
+  readonly attempt: KnownEnd
   readonly until: bigint
 }
 
@@ -27,13 +29,11 @@ interface Ledger {
 }
 
 /** When an attempt was over, by the clock of the store that opened it. */
-const endOf = ({ delivery, result }: EndedAttempt): Instant => {
-  const duration = result === "lost" ? 0 : Math.ceil(result.durationMs)
-  return (delivery.open?.at ?? 0n) + BigInt(duration) * NANOS_PER_MILLISECOND
-}
+const endOf = ({ delivery, result }: KnownEnd): Instant =>
+  (delivery.open?.at ?? 0n) + BigInt(Math.ceil(result.durationMs)) * NANOS_PER_MILLISECOND
 
 /** The last of them: an end that waited for the store is not recorded as of before one that came after it. */
-const lastEnd = (ended: ReadonlyArray<EndedAttempt>): Instant => {
+const lastEnd = (ended: ReadonlyArray<KnownEnd>): Instant => {
   let last = 0n
   for (const end of ended.map(endOf)) if (end > last) last = end
   return last
@@ -122,8 +122,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     isFlushing = true
     return Effect.gen(function* () {
       for (;;) {
-        const wait = writtenAt + WRITE_EVERY - (yield* Clock.monotonicTimeNanos)
-        if (writtenAt > 0n && wait > 0n) yield* Effect.sleep(Number(wait / NANOS_PER_MILLISECOND) + 1)
+        yield* untilSince(writtenAt, WRITE_EVERY)
         const ready = [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
         if (ready.length === 0) return
         writtenAt = yield* Clock.monotonicTimeNanos

@@ -11,7 +11,7 @@ import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { recordLostAttempts } from "./WebhookAttempts.ts"
 import { webhookSealContext } from "./WebhookEndpoints.ts"
 import { makeRecorder } from "./WebhookRecorder.ts"
-import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures } from "./WorkerPause.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, untilSince } from "./WorkerPause.ts"
 
 /** Attempts that one worker has under way at most, over all endpoints. */
 export const ATTEMPTS_AT_ONCE = 1024
@@ -176,8 +176,7 @@ const make = Effect.gen(function* () {
       lostAt = now
       yield* recordLostAttempts
     }
-    const wait = claimedAt + CLAIM_EVERY - now
-    if (claimedAt > 0n && wait > 0n) yield* Effect.sleep(Number(wait / NANOS_PER_MILLISECOND) + 1)
+    yield* untilSince(claimedAt, CLAIM_EVERY)
     claimedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
     // What is claimed is begun: a claim that nobody works on would be an attempt that is used up for nothing.
