@@ -1,5 +1,5 @@
-import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Data, Effect, Schedule } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { inSchema, MIGRATIONS, type Migration, migrationStatement, preparation } from "./Migrations.ts"
 
@@ -14,7 +14,7 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
 
 /** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps that were lacking. */
 export const migrate = (
-  client: PgClient,
+  client: SqlClient,
   schema: string
 ): Effect.Effect<ReadonlyArray<Migration>, MigrationFailed | SqlError> =>
   Effect.gen(function* () {
@@ -34,7 +34,7 @@ export const migrate = (
 
 /** The steps that the schema still lacks, in order. */
 export const pendingMigrations = (
-  client: PgClient,
+  client: SqlClient,
   schema: string
 ): Effect.Effect<ReadonlyArray<Migration>, SqlError> =>
   Effect.gen(function* () {

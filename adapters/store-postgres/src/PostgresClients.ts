@@ -1,19 +1,23 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { type Effect, Result } from "effect"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { inSchema } from "./Migrations.ts"
+import type { WriteConnections } from "./WriteConnections.ts"
 
 /**
  * The connections of a store. One slow statement holds up those that share its connection, so whatever can wait for
- * a lock goes through `writes`, which does not multiplex.
+ * a lock goes through `writes`, of which each has a connection of its own.
  */
 export interface PostgresClients {
   readonly schema: string
   readonly reads: PgClient
-  readonly writes: PgClient
+  readonly writes: SqlClient
   /** Whether the database runs inside the process. */
   readonly isEmbedded?: boolean
+  /** How the connections for writes to a server are. */
+  readonly server?: Omit<WriteConnections, "writes">
 }
 
 /** A parameter: always text (or null), so that one statement has one form and is prepared once. */
@@ -27,7 +31,7 @@ const typed = (parameter: Parameter): unknown =>
 
 /** A statement with its schema put in, ready to be sent. */
 export const statement = <Row extends object>(
-  client: PgClient,
+  client: SqlClient,
   schema: string,
   text: string
 ): ((parameters: ReadonlyArray<Parameter>) => Effect.Effect<ReadonlyArray<Row>, SqlError>) => {

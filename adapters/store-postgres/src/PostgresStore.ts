@@ -8,6 +8,7 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
 import { type MigrationFailed, migrate, pendingMigrations } from "./Migrate.ts"
@@ -22,7 +23,9 @@ import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
 import { makeWebhooks } from "./PostgresWebhooks.ts"
+import { type DatabaseUnsuitable, refuseUnsuitable } from "./ServerRequirements.ts"
 import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
+import { makeWriteConnections } from "./WriteConnections.ts"
 
 /** The schema that everything is kept in, unless another is named. */
 export const DEFAULT_SCHEMA = "svc"
@@ -45,6 +48,17 @@ const MIGRATION_LOCK_TIMEOUT_MILLISECONDS = 30_000
  */
 const READ_CONNECTION_LIFETIME: Duration.Input = "30 seconds"
 
+/** Time without a message after which a connection asks whether the other side is still there. */
+const KEEP_ALIVE: Duration.Input = "10 seconds"
+
+/** How long a session may wait for a standby to confirm its commit before it counts as one that is stuck. */
+const STANDBY_PATIENCE = "1 second"
+
+/** Own sessions are all that a role without further rights sees the waits of. */
+const WAITING_FOR_STANDBY = `select count(*) as waiting from pg_stat_activity a
+  where a.usename = current_user and a.wait_event = 'SyncRep'
+    and a.state_change < clock_timestamp() - interval '${STANDBY_PATIENCE}'`
+
 const READ_CONNECTIONS = 4
 const WRITE_CONNECTIONS = 16
 
@@ -62,8 +76,9 @@ export interface PostgresOptions {
   readonly groupedAppends?: LaneOptions | "off"
   /** Longest that the server works on one statement. */
   readonly statementTimeoutMilliseconds?: number
-  /** Longest that a connection for reads is used before a new one takes its place. */
+  /** Longest that a connection for reads, or for writes, is used before a new one takes its place. */
   readonly readConnectionLifetime?: Duration.Input
+  readonly writeConnectionLifetime?: Duration.Input
 }
 
 /** What every connection says of itself; what the database or the role has set otherwise does not count. */
@@ -73,6 +88,7 @@ const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<s
     applicationName: "svc",
     maxMessageSize: MAX_MESSAGE_BYTES,
     connectTimeout: "5 seconds",
+    keepAlive: KEEP_ALIVE,
     startupParameters: {
       default_transaction_isolation: "read committed",
       // Nothing is acknowledged that a crash of the server could lose.
@@ -85,21 +101,28 @@ const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<s
 /** Connections to a server, opened when they are needed. */
 export const connect = (
   options: PostgresOptions
-): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> => {
-  const config = configOf(options, {
-    statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS)
-  })
-  return Effect.all({
-    schema: Effect.succeed(options.schema ?? DEFAULT_SCHEMA),
-    reads: PgClient.make({
+): Effect.Effect<PostgresClients, SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function* () {
+    const config = configOf(options, {
+      statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS)
+    })
+    const reads = yield* PgClient.make({
       ...config,
       multiplex: true,
       connectionTTL: options.readConnectionLifetime ?? READ_CONNECTION_LIFETIME,
       maxConnections: options.readConnections ?? READ_CONNECTIONS
-    }),
-    writes: PgClient.make({ ...config, maxConnections: options.writeConnections ?? WRITE_CONNECTIONS })
+    })
+    const { writes, ...server } = yield* makeWriteConnections({
+      ...config,
+      connectionTTL: options.writeConnectionLifetime,
+      maxConnections: options.writeConnections ?? WRITE_CONNECTIONS,
+      waitingForStandby: Effect.map(waitingForStandby(reads), Number)
+    })
+    return { schema: options.schema ?? DEFAULT_SCHEMA, reads, writes, server }
   })
-}
+
+const waitingForStandby = (client: SqlClient): Effect.Effect<bigint, SqlError> =>
+  Effect.map(client.unsafe<{ readonly waiting: bigint }>(WAITING_FOR_STANDBY), ([row]) => row!.waiting)
 
 /** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
 export type StoragePorts =
@@ -160,33 +183,39 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
  */
 const takeSteps = (
   options: PostgresOptions
-): Effect.Effect<ReadonlyArray<string>, MigrationFailed | SqlError, Reactivity.Reactivity> =>
+): Effect.Effect<
+  ReadonlyArray<string>,
+  DatabaseUnsuitable | MigrationFailed | SqlError,
+  Reactivity.Reactivity
+> =>
   Effect.gen(function* () {
     const schema = options.schema ?? DEFAULT_SCHEMA
-    const client = yield* PgClient.make({
+    const { writes } = yield* makeWriteConnections({
       ...configOf(options, {
         statement_timeout: "0",
         lock_timeout: String(MIGRATION_LOCK_TIMEOUT_MILLISECONDS)
       }),
-      maxConnections: 1
+      maxConnections: 1,
+      waitingForStandby: Effect.succeed(0)
     })
-    return (yield* migrate(client, schema)).map(({ name }) => name)
+    yield* refuseUnsuitable(writes)
+    return (yield* migrate(writes, schema)).map(({ name }) => name)
   }).pipe(Effect.scoped)
 
 const refusePending = ({
   schema,
   writes
-}: PostgresClients): Effect.Effect<void, MigrationsPending | SqlError | Cause.TimeoutError> =>
+}: PostgresClients): Effect.Effect<void, MigrationsPending | SqlError> =>
   Effect.flatMap(pendingMigrations(writes, schema), (pending) =>
     pending.length === 0
       ? Effect.void
       : Effect.fail(new MigrationsPending({ pending: pending.map(({ name }) => name) }))
-  ).pipe(Effect.timeout(START_TIMEOUT))
+  )
 
 /** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
 export const migrateServer = (
   options: PostgresOptions
-): Effect.Effect<ReadonlyArray<string>, MigrationFailed | SqlError> =>
+): Effect.Effect<ReadonlyArray<string>, DatabaseUnsuitable | MigrationFailed | SqlError> =>
   Effect.provide(takeSteps(options), Reactivity.layer)
 
 /**
@@ -195,12 +224,20 @@ export const migrateServer = (
  */
 export const layer = (
   options: PostgresOptions & { readonly migrations: "run" | "require" }
-): Layer.Layer<StoragePorts, MigrationsPending | MigrationFailed | SqlError | Cause.TimeoutError> =>
+): Layer.Layer<
+  StoragePorts,
+  DatabaseUnsuitable | MigrationsPending | MigrationFailed | SqlError | Cause.TimeoutError
+> =>
   Layer.effectContext(
     Effect.gen(function* () {
       if (options.migrations === "run") yield* takeSteps(options)
       const clients = yield* connect(options)
-      if (options.migrations === "require") yield* refusePending(clients)
+      if (options.migrations === "require") {
+        yield* Effect.timeout(
+          Effect.andThen(refuseUnsuitable(clients.writes), refusePending(clients)),
+          START_TIMEOUT
+        )
+      }
       return yield* portsOf(clients, options.groupedAppends)
     })
   ).pipe(Layer.provide(Reactivity.layer))

@@ -1,0 +1,207 @@
+import * as PgClient from "@effect/sql-pg/PgClient"
+import type { PgConnection } from "@effect/sql-pg/PgConnection"
+import * as PgPool from "@effect/sql-pg/PgPool"
+import { Clock, Duration, Effect, type Scope, Semaphore, Stream } from "effect"
+import type { Reactivity } from "effect/reactivity"
+import * as SqlClient from "effect/sql/SqlClient"
+import type { Borrower, Connection } from "effect/sql/SqlConnection"
+import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { isOfSession, refusesWrites, sqlStateOf } from "./SqlState.ts"
+
+/** Longest that a connection for writes is used: a session keeps the settings that it began with. */
+export const WRITE_CONNECTION_LIFETIME: Duration.Input = "5 minutes"
+
+/** Shortest time between two replacements of all connections, in milliseconds. */
+const RENEWAL_PAUSE_MILLISECONDS = 1000
+
+/** Shortest time between two looks at whether writes still wait for a standby, in milliseconds. */
+const LOOK_PAUSE_MILLISECONDS = 250
+
+/** How the last writes failed, while none has succeeded since. */
+export interface FailedWrites {
+  /** When the first and the last of them failed, in milliseconds of this process's clock. */
+  readonly since: number
+  readonly last: number
+  /** SQLSTATE of the last; absent where the server gave none, as when it does not answer. */
+  readonly sqlState: string | undefined
+}
+
+/** Connections for statements that write, each of which is a transaction by itself. */
+export interface WriteConnections {
+  readonly writes: SqlClient.SqlClient
+  /** The same connections, to ask how their sessions are; what it comes to says nothing of writes. */
+  readonly sessions: SqlClient.SqlClient
+  /** Replaces every connection before its next use. */
+  readonly renew: Effect.Effect<void>
+  readonly failedWrites: Effect.Effect<FailedWrites | undefined>
+}
+
+export interface WriteOptions extends PgPool.Config {
+  /** How many sessions have waited for some time for a standby to confirm their commit. */
+  readonly waitingForStandby: Effect.Effect<number, SqlError>
+}
+
+const unsupported = Effect.die(new Error("a write is one statement, without a transaction around it"))
+
+const connectionOf = (session: PgConnection): Connection => {
+  const run = (sql: string, parameters: ReadonlyArray<unknown>, prepare: boolean) =>
+    Effect.map(session.query(sql, parameters, prepare), ({ rows }) => rows)
+  return {
+    execute: (sql, parameters) => run(sql, parameters, true),
+    executeUnprepared: (sql, parameters) => run(sql, parameters, false),
+    executeRaw: (sql, parameters) => session.query(sql, parameters),
+    executeValues: (sql, parameters) => session.queryValues(sql, parameters),
+    executeValuesUnprepared: (sql, parameters) => session.queryValues(sql, parameters, false),
+    executeStream: () => Stream.unwrap(unsupported)
+  }
+}
+
+const standbyStalled = (): SqlError => {
+  const message = "earlier writes still wait for a synchronous standby to confirm them"
+  return new SqlError({
+    reason: new UnknownError({ cause: new Error(message), message, operation: "query" })
+  })
+}
+
+/**
+ * Lets writes pass, unless one was given up without an answer and sessions still wait for a standby: each further one
+ * would hold a connection of the server that nobody can take back.
+ */
+const makeStandbyGate = (waitingForStandby: WriteOptions["waitingForStandby"]) => {
+  const oneAtATime = Semaphore.makeUnsafe(1)
+  let isInDoubt = false
+  let isWaiting = false
+  let lookedAt = Number.NEGATIVE_INFINITY
+  const look = Effect.gen(function* () {
+    const now = yield* Clock.currentTimeMillis
+    if (isInDoubt && Math.abs(now - lookedAt) >= LOOK_PAUSE_MILLISECONDS) {
+      lookedAt = now
+      isWaiting = (yield* waitingForStandby) > 0
+      isInDoubt = isWaiting
+    }
+    if (isWaiting) return yield* standbyStalled()
+  })
+  return {
+    pass: Effect.suspend(() => (isInDoubt ? oneAtATime.withPermit(look) : Effect.void)),
+    doubt: () => {
+      isInDoubt = true
+      isWaiting = true
+      lookedAt = Number.NEGATIVE_INFINITY
+    }
+  }
+}
+
+const EXPIRED: unique symbol = Symbol("expired")
+
+/** A connection, as it is lent out, and when it was for the first time, in milliseconds. */
+interface Lent {
+  readonly connection: Connection
+  readonly since: number
+}
+
+/**
+ * Connections that never ask the server to cancel a statement. One that is cancelled while it waits for a synchronous
+ * standby is committed without that standby, for everybody to see, and a failover loses it. So whoever gives up leaves
+ * the connection behind, and the commit stays invisible until the standby has it. (The driver sends no request to cancel
+ * where statements share a connection, which is why it multiplexes, at one statement a connection.)
+ *
+ * A connection is replaced at the end of its life time, when it was left behind, and with all others when the server
+ * refuses for a reason that may lie in the session, such as a database that was read-only when the session began.
+ */
+export const makeWriteConnections = ({
+  connectionTTL = WRITE_CONNECTION_LIFETIME,
+  waitingForStandby,
+  ...options
+}: WriteOptions): Effect.Effect<WriteConnections, SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.gen(function* () {
+    const pool = yield* PgPool.make({ ...options, multiplex: true, multiplexConcurrency: 1 })
+    const clock = yield* Clock.Clock
+    const lifetime = Duration.toMillis(Duration.fromInputUnsafe(connectionTTL))
+    const gate = makeStandbyGate(waitingForStandby)
+    const known = new WeakMap<PgConnection, Lent>()
+    let renewedAt = Number.NEGATIVE_INFINITY
+    let failedWrites: FailedWrites | undefined
+
+    /** Each is used at least once, so that looking for one that is not expired ends. */
+    const usable = (session: PgConnection): Connection | undefined => {
+      const now = clock.currentTimeMillisUnsafe()
+      const lent = known.get(session)
+      if (lent === undefined) {
+        const connection = connectionOf(session)
+        known.set(session, { connection, since: now })
+        return connection
+      }
+      return lent.since < renewedAt || now - lent.since >= lifetime ? undefined : lent.connection
+    }
+
+    const lend = <A, E, R>(
+      use: (connection: Connection, session: PgConnection) => Effect.Effect<A, E, R>
+    ): Effect.Effect<A, E | SqlError, R> =>
+      Effect.flatMap(
+        pool.use((session): Effect.Effect<A | typeof EXPIRED, E, R> => {
+          const connection = usable(session)
+          return connection === undefined
+            ? Effect.as(pool.invalidate(session), EXPIRED)
+            : use(connection, session)
+        }),
+        (result) => (result === EXPIRED ? lend(use) : Effect.succeed(result as A))
+      )
+
+    const renew = Effect.sync(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (Math.abs(now - renewedAt) >= RENEWAL_PAUSE_MILLISECONDS) renewedAt = now
+    })
+
+    const noteFailure = (sqlState: string | undefined): void => {
+      const now = clock.currentTimeMillisUnsafe()
+      failedWrites = { since: failedWrites?.since ?? now, last: now, sqlState }
+    }
+
+    const noteSuccess = <A>(result: A): A => {
+      failedWrites = undefined
+      return result
+    }
+
+    const onError = (error: unknown): Effect.Effect<void> => {
+      const sqlState = sqlStateOf(error)
+      if (refusesWrites(sqlState)) noteFailure(sqlState)
+      return isOfSession(sqlState) ? renew : Effect.void
+    }
+
+    const onGivenUp = (session: PgConnection): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        noteFailure(undefined)
+        gate.doubt()
+        return pool.invalidate(session)
+      })
+
+    const toWrite: Borrower = (run) =>
+      Effect.andThen(
+        gate.pass,
+        Effect.tapError(
+          lend((connection, session) =>
+            Effect.onInterrupt(Effect.map(run(connection), noteSuccess), () => onGivenUp(session))
+          ),
+          onError
+        )
+      )
+
+    const toAsk: Borrower = (run) =>
+      lend((connection, session) => Effect.onInterrupt(run(connection), () => pool.invalidate(session)))
+
+    const clientOf = (borrower: Borrower) =>
+      SqlClient.make({
+        acquirer: unsupported,
+        borrower,
+        transactionAcquirer: unsupported,
+        driver: "@effect/sql-pg",
+        compiler: PgClient.makeCompiler(),
+        spanAttributes: [["db.system.name", "postgresql"]]
+      })
+    return {
+      writes: yield* clientOf(toWrite),
+      sessions: yield* clientOf(toAsk),
+      renew,
+      failedWrites: Effect.sync(() => failedWrites)
+    }
+  })
