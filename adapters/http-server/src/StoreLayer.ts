@@ -55,6 +55,7 @@ const startFaultOf = (fault: {
   readonly code?: string
   readonly pending?: ReadonlyArray<string>
   readonly migration?: string
+  readonly faults?: ReadonlyArray<string>
 }): StartFault => {
   switch (fault._tag) {
     case "FolderHeld":
@@ -65,6 +66,8 @@ const startFaultOf = (fault: {
       return badSetting(`${fault.folder} cannot hold a database: ${told(fault.code ?? "unknown")}`)
     case "PgliteUnusable":
       return badSetting(`${fault.folder} cannot be opened as a database`)
+    case "DatabaseUnsuitable":
+      return badSetting(`the database cannot be used: ${fault.faults?.join(" ")}`)
     case "MigrationsPending":
       return badSetting(`the database lacks migrations (${fault.pending?.join(", ")}); run svc migrate`)
     case "MigrationFailed":

@@ -5,7 +5,7 @@ import type { GroupOutcome } from "./AppendLanes.ts"
 import { authorizationColumns, byBytes, fault, presumedHead } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
 import { comparable, RECORD_SCHEMA, writeMandate } from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
+import { guarded, StatementRefused } from "./StoreFault.ts"
 
 interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
@@ -122,9 +122,17 @@ export const makeAppendGroup = ({
     Effect.suspend(() => {
       const group = changes.flatMap((change) => soundOf(change) ?? []).sort(byStream)
       if (group.length === 0) return Effect.succeed(changes.map((): GroupOutcome => "alone"))
-      return Effect.map(guarded(append(parametersOf(group))), ([row]) => {
-        const outcomes = new Map(group.map(({ change }, at) => [change, row?.o_outcomes[at]]))
-        return changes.map((change) => outcomeOf(change, outcomes.get(change)))
-      })
+      return guarded(append(parametersOf(group))).pipe(
+        Effect.map(([row]) => {
+          const outcomes = new Map(group.map(({ change }, at) => [change, row?.o_outcomes[at]]))
+          return changes.map((change) => outcomeOf(change, outcomes.get(change)))
+        }),
+        // One of them cannot be recorded at all: each by itself, so that the others are not refused with it.
+        Effect.catchDefect((defect) =>
+          defect instanceof StatementRefused
+            ? Effect.succeed(changes.map((): GroupOutcome => "alone"))
+            : Effect.die(defect)
+        )
+      )
     })
 }

@@ -1,9 +1,12 @@
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { MIGRATIONS } from "./Migrations.ts"
 import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { guarded } from "./StoreFault.ts"
+import { isDurable } from "./ServerRequirements.ts"
+import { CallTimeout, guarded } from "./StoreFault.ts"
+import type { FailedWrites } from "./WriteConnections.ts"
 
+/** Asked on a connection that writes: a session keeps the settings that it began with, and only its own tell. */
 const HEALTH = `select array(select m.id from {schema}.migration m) as migrations,
   current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('transaction_read_only') as read_only,
@@ -18,6 +21,12 @@ interface HealthRow {
   readonly is_replica: boolean
 }
 
+/** Longest that a connection that writes may take to answer, while the store as such can be reached. */
+const SESSION_TIMEOUT = "5 seconds"
+
+/** For how long a write that failed counts, when none has been tried since, in milliseconds. */
+const FAILED_WRITE_COUNTS_FOR_MILLISECONDS = 30_000
+
 const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> => {
   const taken = new Set(row.migrations)
   const pending = MIGRATIONS.filter(({ id }) => !taken.has(id)).map(({ name }) => name)
@@ -27,9 +36,11 @@ const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> =>
     ...(row.read_only === "on" && !row.is_replica
       ? ["The database does not take writes: it is read-only."]
       : []),
-    ...(row.synchronous_commit === "off" && !isEmbedded
-      ? ["The database has synchronous_commit off: a crash would lose what was acknowledged."]
-      : []),
+    ...(isDurable(row.synchronous_commit) || isEmbedded
+      ? []
+      : [
+          `The database has synchronous_commit ${row.synchronous_commit}: a crash would lose what was acknowledged.`
+        ]),
     // An embedded database runs without both, and says so where it is chosen: it survives the process.
     ...(["fsync", "full_page_writes"] as const)
       .filter((setting) => !isEmbedded && row[setting] !== "on")
@@ -39,14 +50,68 @@ const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> =>
   ]
 }
 
-/** Asks whether the schema is up to date and the server keeps what it acknowledges. */
+const REASONS: Readonly<Record<string, string>> = {
+  "25006": "the session is read-only",
+  "42501": "the role lacks a privilege",
+  "53100": "the disk is full",
+  "53200": "the server is out of memory",
+  "53300": "the server has too many connections"
+}
+
+const reasonOf = (sqlState: string | undefined): string => {
+  if (sqlState === undefined) return "no answer"
+  const reason = REASONS[sqlState]
+  return reason === undefined ? `SQLSTATE ${sqlState}` : `SQLSTATE ${sqlState}, ${reason}`
+}
+
+const failedWritesFault = ({ last, since, sqlState }: FailedWrites): string =>
+  `Writes have failed since ${new Date(since).toISOString()}, the last at ${new Date(last).toISOString()}: ${reasonOf(sqlState)}.`
+
+const NO_SESSION = `No connection that writes answered within ${SESSION_TIMEOUT}.`
+
+/**
+ * Says whether the schema is up to date, the server takes writes and keeps what it acknowledges, and the last writes
+ * succeeded.
+ */
 export const makeStoreHealth = ({
   isEmbedded = false,
   reads,
-  schema
+  schema,
+  server
 }: PostgresClients): StoreHealth["Service"] => {
-  const health = statement<HealthRow>(reads, schema, HEALTH)
+  const onReads = statement<HealthRow>(reads, schema, HEALTH)
+  if (server === undefined) {
+    return {
+      faults: Effect.suspend(() => guarded(Effect.map(onReads([]), ([row]) => faultsOf(row!, isEmbedded))))
+    }
+  }
+  const onSession = statement<HealthRow>(server.sessions, schema, HEALTH)
+  const stalled = Effect.map(server.waitingForStandby, (waiting) =>
+    waiting === 0
+      ? []
+      : [`${waiting} writes wait for a synchronous standby: see pg_stat_replication on the primary.`]
+  )
+  const failing = Effect.gen(function* () {
+    const failed = yield* server.failedWrites
+    const now = yield* Clock.currentTimeMillis
+    const counts = failed !== undefined && now - failed.last < FAILED_WRITE_COUNTS_FOR_MILLISECONDS
+    return counts ? [failedWritesFault(failed)] : []
+  })
+  const sessionFaults = guarded(onSession([])).pipe(
+    Effect.provideService(CallTimeout, SESSION_TIMEOUT),
+    Effect.flatMap(([row]) =>
+      // Other sessions may have begun when it was so, and have it still when it is over.
+      Effect.as(row!.read_only === "on" ? server.renew : Effect.void, faultsOf(row!, false))
+    ),
+    Effect.catchTag("StoreUnavailable", (fault) =>
+      // Whether the database as such can be reached decides between the two.
+      Effect.matchEffect(guarded(onReads([])), {
+        onSuccess: () => Effect.succeed([NO_SESSION]),
+        onFailure: () => Effect.fail(fault)
+      })
+    )
+  )
   return {
-    faults: Effect.suspend(() => guarded(Effect.map(health([]), ([row]) => faultsOf(row!, isEmbedded))))
+    faults: Effect.map(Effect.all([sessionFaults, guarded(stalled), failing]), (faults) => faults.flat())
   }
 }

@@ -24,8 +24,7 @@ const classOf = (sqlState: string): string => sqlState.slice(0, 2)
 const OF_DATA = new Set(["21", "22", "23", "54", "XX"])
 
 /** Whether to send it again would fail again, on this database in this state: nothing that a caller should retry. */
-export const isOfData = (sqlState: string | undefined): boolean =>
-  sqlState !== undefined && OF_DATA.has(classOf(sqlState))
+export const isOfData = (sqlState: string): boolean => OF_DATA.has(classOf(sqlState))
 
 /** Classes of errors that another session may not have: what this one was given when it began, or lost since. */
 const OF_SESSION = new Set(["0A", "25", "26", "28", "3D", "3F", "42", "58", "XX"])

@@ -1,7 +1,8 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Cause, Context, type Duration, Effect } from "effect"
+import { Cause, Context, Data, type Duration, Effect } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { UnreadableRecord } from "./RecordCodec.ts"
+import { isOfData, sqlStateOf } from "./SqlState.ts"
 
 /** Longest that one statement may take, unless the caller says otherwise. A frozen server never answers by itself. */
 export const CALL_TIMEOUT: Duration.Input = "10 seconds"
@@ -15,6 +16,27 @@ const RETRY_AFTER_SECONDS = 1
 
 /** How often a statement that the server broke off to end a deadlock is sent again. */
 const DEADLOCK_RETRIES = 4
+
+/**
+ * The server refuses a statement for what it says, and would refuse it again: a fault of this program or of the database,
+ * to be looked at, which no retry mends. A defect, so that nobody is told to try again.
+ */
+export class StatementRefused extends Data.Error<{
+  readonly sqlState: string
+  readonly message: string
+}> {
+  override readonly name = "StatementRefused"
+}
+
+/** Without what the server adds of rows and statements, since logs hold neither. */
+const refusedBy = (sqlState: string, fault: unknown): StatementRefused => {
+  const cause = isSqlError(fault) ? fault.reason.cause : undefined
+  const said = cause instanceof Error ? cause.message : "no message"
+  return new StatementRefused({
+    sqlState,
+    message: `the database refuses a statement for good: SQLSTATE ${sqlState}, ${said}`
+  })
+}
 
 const unavailable = (cause: unknown): StoreUnavailable =>
   new StoreUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -38,7 +60,8 @@ type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
 
 /**
  * Runs one statement, a transaction by itself. A database that cannot be reached, does not answer in time, refuses, or holds what a later
- * release wrote is `StoreUnavailable`, whether it shows as a failure or as a defect.
+ * release wrote is `StoreUnavailable`, whether it shows as a failure or as a defect. A statement that is refused for what
+ * it says is the defect {@link StatementRefused}.
  */
 export const guarded = <A, E>(
   statement: Effect.Effect<A, E>
@@ -49,6 +72,8 @@ export const guarded = <A, E>(
     ),
     (cause): Effect.Effect<never, StoreUnavailable | Exclude<E, FaultError>> => {
       const fault = faultIn(cause)
+      const sqlState = sqlStateOf(fault)
+      if (sqlState !== undefined && isOfData(sqlState)) return Effect.die(refusedBy(sqlState, fault))
       if (fault !== undefined) return Effect.fail(unavailable(fault))
       return Effect.failCause(cause as Cause.Cause<Exclude<E, FaultError>>)
     }

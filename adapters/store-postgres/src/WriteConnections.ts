@@ -34,12 +34,11 @@ export interface WriteConnections {
   /** Replaces every connection before its next use. */
   readonly renew: Effect.Effect<void>
   readonly failedWrites: Effect.Effect<FailedWrites | undefined>
-}
-
-export interface WriteOptions extends PgPool.Config {
   /** How many sessions have waited for some time for a standby to confirm their commit. */
   readonly waitingForStandby: Effect.Effect<number, SqlError>
 }
+
+export interface WriteOptions extends PgPool.Config, Pick<WriteConnections, "waitingForStandby"> {}
 
 const unsupported = Effect.die(new Error("a write is one statement, without a transaction around it"))
 
@@ -202,6 +201,7 @@ export const makeWriteConnections = ({
       writes: yield* clientOf(toWrite),
       sessions: yield* clientOf(toAsk),
       renew,
-      failedWrites: Effect.sync(() => failedWrites)
+      failedWrites: Effect.sync(() => failedWrites),
+      waitingForStandby
     }
   })

@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
+import { addEvent, assertUnavailable, newMandate, recovered } from "./StreamUnderFaults.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()
@@ -19,10 +21,13 @@ const query = (statement: string) =>
     )
   ).pipe(Effect.provide(Reactivity.layer))
 
-const healthIn = (schema: string) =>
-  Effect.map(Layer.build(PostgresStore.layer({ url, schema, migrations: "run" })), (ports) =>
-    Context.get(ports, StoreHealth)
-  )
+const storeWithHealth = (schema: string, migrations: "run" | "require" = "run") =>
+  Effect.map(Layer.build(Layer.fresh(PostgresStore.layer({ url, schema, migrations }))), (ports) => ({
+    health: Context.get(ports, StoreHealth),
+    store: Context.get(ports, MandateStore)
+  }))
+
+const healthIn = (schema: string) => Effect.map(storeWithHealth(schema), ({ health }) => health)
 
 const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
 
@@ -90,6 +95,68 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
         "The database does not take writes: it is read-only."
       ])
       yield* query("alter role current_user reset default_transaction_read_only")
+    })
+  )
+
+  it.live.skipIf(server?.own === undefined)("serves again by itself when it is read-only no more", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const { health, store } = yield* storeWithHealth(schema)
+      const place = yield* newMandate(store)
+      yield* query("alter role current_user set default_transaction_read_only = on")
+      // Sessions that begin now keep the setting for as long as they last.
+      const begun = yield* Effect.replicateEffect(storeWithHealth(schema, "require"), 2)
+      for (const { health, store } of begun) {
+        const exits = yield* Effect.replicateEffect(Effect.exit(addEvent(store, place)), 8, {
+          concurrency: "unbounded"
+        })
+        exits.forEach(assertUnavailable)
+        const faults = yield* health.faults
+        assert.strictEqual(faults[0], "The database does not take writes: it is read-only.")
+        assert.match(
+          faults[1] ?? "",
+          /^Writes have failed since \S+Z, the last at \S+Z: SQLSTATE 25006, the session is read-only\.$/u
+        )
+      }
+      yield* query("alter role current_user reset default_transaction_read_only")
+      for (const { health, store } of begun) {
+        yield* until(
+          (faults) => !faults.includes("The database does not take writes: it is read-only."),
+          health
+        )
+        yield* recovered(addEvent(store, place))
+        assert.deepStrictEqual(yield* health.faults, [])
+      }
+      assert.deepStrictEqual(yield* health.faults, [])
+    })
+  )
+
+  it.live("tells that writes fail although the server answers, until one succeeds", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      const { health, store } = yield* storeWithHealth(schema)
+      const place = yield* newMandate(store)
+      yield* query(
+        inSchema(
+          `create function {schema}.full_disk() returns trigger language plpgsql as
+            $$ begin raise exception using errcode = '53100', message = 'could not extend file'; end $$`,
+          schema
+        )
+      )
+      yield* query(
+        inSchema(
+          "create trigger full_disk before insert on {schema}.event for each row execute function {schema}.full_disk()",
+          schema
+        )
+      )
+      assertUnavailable(yield* Effect.exit(addEvent(store, place)))
+      const faults = yield* health.faults
+      assert.strictEqual(faults.length, 1)
+      assert.match(faults[0]!, /SQLSTATE 53100, the disk is full\.$/u)
+      yield* query(inSchema("drop trigger full_disk on {schema}.event", schema))
+      assert.strictEqual((yield* health.faults).length, 1)
+      yield* addEvent(store, place)
+      assert.deepStrictEqual(yield* health.faults, [])
     })
   )
 
