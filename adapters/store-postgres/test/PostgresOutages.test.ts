@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
+import { type MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import {
   type Current,
@@ -11,7 +11,7 @@ import {
   newSubject,
   revokedFact
 } from "@svc/testkit/StoreFixtures"
-import { Deferred, Effect, Exit, Fiber, Redacted, Schedule } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Option, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema } from "../src/Migrations.ts"
 import { CallTimeout } from "../src/StoreFault.ts"
@@ -113,6 +113,9 @@ const someoneWaits = withClient((sql) =>
   )
 )
 
+const isStale = <A, E>(exit: Exit.Exit<A, E>): boolean =>
+  Exit.isFailure(exit) && Option.getOrUndefined(Cause.findErrorOption(exit.cause)) instanceof Stale
+
 /** Callers who write for as long as `meanwhile` takes, each outcome an acknowledgement or `StoreUnavailable`. */
 const writeThrough = Effect.fn("writeThrough")(function* <E>(
   store: MandateStore["Service"],
@@ -127,7 +130,8 @@ const writeThrough = Effect.fn("writeThrough")(function* <E>(
       while (!isOver) {
         const exit = yield* bounded(addEvent(store, place))
         if (Exit.isSuccess(exit)) acknowledged.set(place.mandate, exit.value.revision)
-        else {
+        // What this writer gave up before was not cancelled, and came in between.
+        else if (!isStale(exit)) {
           assertUnavailable(exit)
           failures += 1
           yield* Effect.sleep("20 millis")
