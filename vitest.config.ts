@@ -1,18 +1,23 @@
 import { defineConfig } from "vitest/config"
 
+/** Files that share nothing but modules, which a worker then loads once for all of them. */
+const CORE = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "checks/**/*.test.ts"]
+
+/** Files that start servers, set variables of the environment or watch their own process: each has one of its own. */
+const ADAPTERS = [
+  "adapters/*/src/**/*.test.ts",
+  "adapters/*/test/**/*.test.ts",
+  "adapters/*/browser/**/*.test.ts",
+  "examples/*/src/**/*.test.ts"
+]
+
 export default defineConfig({
   test: {
-    include: [
-      "packages/*/src/**/*.test.ts",
-      "packages/*/test/**/*.test.ts",
-      "adapters/*/src/**/*.test.ts",
-      "adapters/*/test/**/*.test.ts",
-      "adapters/*/browser/**/*.test.ts",
-      "examples/*/src/**/*.test.ts",
-      "checks/**/*.test.ts"
-    ],
-    testTimeout: 30_000,
     // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
-    maxWorkers: 2
+    maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: "core", include: CORE, testTimeout: 30_000, isolate: false } },
+      { extends: true, test: { name: "adapters", include: ADAPTERS, testTimeout: 30_000 } }
+    ]
   }
 })
