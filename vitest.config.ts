@@ -1,13 +1,18 @@
 import { defineConfig } from "vitest/config"
 
 /** Files that share nothing but modules, which a worker then loads once for all of them. */
-const CORE = ["packages/*/src/**/*.test.ts", "packages/*/test/**/*.test.ts", "checks/**/*.test.ts"]
+const CORE = [
+  "packages/*/src/**/*.test.ts",
+  "packages/*/test/**/*.test.ts",
+  "adapters/{identity-jwt,passkey-webauthn,signer,store-memory,time-zones,webhook-http}/**/*.test.ts",
+  "checks/**/*.test.ts"
+]
 
 /** Files that start servers, set variables of the environment or watch their own process: each has one of its own. */
-const ADAPTERS = [
-  "adapters/*/src/**/*.test.ts",
-  "adapters/*/test/**/*.test.ts",
-  "adapters/*/browser/**/*.test.ts",
+const SERVICE = [
+  "adapters/{http-server,store-postgres}/src/**/*.test.ts",
+  "adapters/{http-server,store-postgres}/test/**/*.test.ts",
+  "adapters/http-server/browser/**/*.test.ts",
   "examples/*/src/**/*.test.ts"
 ]
 
@@ -17,7 +22,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { extends: true, test: { name: "core", include: CORE, testTimeout: 30_000, isolate: false } },
-      { extends: true, test: { name: "adapters", include: ADAPTERS, testTimeout: 30_000 } }
+      { extends: true, test: { name: "service", include: SERVICE, testTimeout: 30_000 } }
     ]
   }
 })
