@@ -10,6 +10,7 @@ import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted,
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
+import { guardHistory } from "./HistoryGuard.ts"
 import { type MigrationFailed, migrate, pendingMigrations } from "./Migrate.ts"
 import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
@@ -23,6 +24,7 @@ import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
 import { makeWebhooks } from "./PostgresWebhooks.ts"
 import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
+import { makeStoreHistory, StoreHistory } from "./StoreHistory.ts"
 
 /** The schema that everything is kept in, unless another is named. */
 export const DEFAULT_SCHEMA = "svc"
@@ -112,6 +114,7 @@ export type StoragePorts =
   | StoreHealth
   | SigningKeyRecords
   | OperatorLog
+  | StoreHistory
 
 /** The append of the port: changes that come while others are under way go together. */
 const makeGroupedAppend = (
@@ -146,7 +149,8 @@ export const portsWith = (
     Context.add(WebhookStore, makeWebhooks(clients)),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
-    Context.add(OperatorLog, makeOperatorLog(clients))
+    Context.add(OperatorLog, makeOperatorLog(clients)),
+    Context.add(StoreHistory, makeStoreHistory(clients))
   )
 
 /** A server's schema lacks steps that this release needs. */
@@ -201,6 +205,6 @@ export const layer = (
       if (options.migrations === "run") yield* takeSteps(options)
       const clients = yield* connect(options)
       if (options.migrations === "require") yield* refusePending(clients)
-      return yield* portsOf(clients, options.groupedAppends)
+      return yield* guardHistory(yield* portsOf(clients, options.groupedAppends), false)
     })
   ).pipe(Layer.provide(Reactivity.layer))
