@@ -12,6 +12,7 @@ import { operation } from "./migrations/Operation.ts"
 import { tables } from "./migrations/Tables.ts"
 import { webhookBatches } from "./migrations/WebhookBatches.ts"
 import { webhooks } from "./migrations/Webhooks.ts"
+import { withdrawnKeys } from "./migrations/WithdrawnKeys.ts"
 
 /** One step from one form of the schema to the next. A step that was released is never changed. */
 export interface Migration {
@@ -37,7 +38,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 11, name: "webhooks", statements: webhooks },
   { id: 12, name: "webhook_batches", statements: webhookBatches },
   { id: 13, name: "lean_append", statements: leanAppend },
-  { id: 14, name: "history", statements: history }
+  { id: 14, name: "history", statements: history },
+  { id: 15, name: "withdrawn_keys", statements: withdrawnKeys }
 ]
 
 /** A schema's name as it is written in statements. */
