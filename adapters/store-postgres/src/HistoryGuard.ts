@@ -6,7 +6,6 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
-import type { StoragePorts } from "./PostgresStore.ts"
 import {
   type DatabaseIdentity,
   type HistoryState,
@@ -45,6 +44,15 @@ const makeReport = () => {
   }
 }
 
+type GuardedPorts =
+  | MandateStore
+  | EventFeed
+  | SubjectStore
+  | DueLeases
+  | WebhookStore
+  | StoreHealth
+  | StoreHistory
+
 interface Watch {
   readonly state: Effect.Effect<HistoryState, StoreUnavailable>
   /** Fails while a change is unacknowledged, and when nobody knows whether there is one. */
@@ -82,10 +90,10 @@ const makeWatch = (history: StoreHistory["Service"], isEmbedded: boolean): Watch
  * What records something and what gives positions, behind the watch. Ends of webhook attempts and of leases are let
  * through: they decide nothing.
  */
-const withWatch = (
-  ports: Context.Context<StoragePorts>,
+const withWatch = <Others>(
+  ports: Context.Context<GuardedPorts | Others>,
   { demand, forget, state }: Watch
-): Context.Context<StoragePorts> => {
+): Context.Context<GuardedPorts | Others> => {
   const guard =
     <Query, A, E>(operation: (query: Query) => Effect.Effect<A, E | StoreUnavailable>) =>
     (query: Query): Effect.Effect<A, E | StoreUnavailable> =>
@@ -127,10 +135,10 @@ const isUnavailable = (error: unknown): boolean =>
  * in use. From then on nothing is decided or recorded, until an operator says what was lost: spending that is forgotten
  * could be allowed a second time, and what is written could be in the way of the history that is to go on.
  */
-export const guardHistory = (
-  ports: Context.Context<StoragePorts>,
+export const guardHistory = <Others>(
+  ports: Context.Context<GuardedPorts | Others>,
   isEmbedded: boolean
-): Effect.Effect<Context.Context<StoragePorts>, never, Scope.Scope> =>
+): Effect.Effect<Context.Context<GuardedPorts | Others>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const watch = makeWatch(Context.get(ports, StoreHistory), isEmbedded)
     // A store that is out of reach is told of by whoever needs it.
