@@ -17,6 +17,8 @@ export interface TestStandby {
   readonly disconnect: () => Promise<void>
   /** Makes it a primary with what it has, and waits until it takes writes. */
   readonly promote: () => Promise<void>
+  /** Ends it at once, as a crash would. */
+  readonly crash: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -144,7 +146,7 @@ const copyData = (url: string, data: string): Promise<void> =>
  * nothing that the standby has not written.
  */
 export const startStandby = async (
-  primary: TestPostgres,
+  primary: Pick<TestPostgres, "url">,
   { synchronous = false }: { readonly synchronous?: boolean } = {}
 ): Promise<TestStandby> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-standby-"))
@@ -197,6 +199,10 @@ export const startStandby = async (
     promote: async () => {
       await rowOf(url, "select pg_promote()")
       await until("a standby that takes writes", () => isSo(url, "not pg_is_in_recovery()"))
+    },
+    crash: async () => {
+      server.kill("SIGQUIT")
+      await ended(server)
     },
     stop: async () => {
       process.off("exit", leave)
