@@ -23,8 +23,8 @@ const SIGHT_LIFETIME_SECONDS = 2n
 export const HISTORY_FAULT =
   "The history of the store changed: the database is another one, or lost what was recorded last. Nothing is decided or recorded until an operator has acknowledged it with svc store acknowledge-history."
 
-const told = (identity: DatabaseIdentity | undefined): string =>
-  identity === undefined ? "unknown" : `${identity.cluster}/${identity.timeline}`
+const told = ({ cluster = "unknown", timeline = "unknown" }: DatabaseIdentity): string =>
+  `${cluster}/${timeline}`
 
 /** Tells each change once, and once that it was acknowledged. */
 const makeReport = () => {

@@ -168,10 +168,18 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
     })
   )
 
-  it.effect("is not asked of a server that keeps its identity to itself", () =>
+  it.effect("goes by what the server tells of its identity", () =>
     Effect.gen(function* () {
-      yield* run("update svc.history set cluster = null, timeline = null")
-      assert.isTrue((yield* (yield* StoreHistory).state).isAcknowledged)
+      const { state } = yield* StoreHistory
+      for (const [known, isAcknowledged] of [
+        ["cluster = null, timeline = null", true],
+        ["cluster = null, timeline = '00000001'", true],
+        ["cluster = null, timeline = '00000002'", false],
+        ["cluster = '1', timeline = null", false]
+      ] as const) {
+        yield* run(`update svc.history set ${known}`)
+        assert.strictEqual((yield* state).isAcknowledged, isAcknowledged, known)
+      }
     })
   )
 })

@@ -3,19 +3,21 @@ import { Context, Data, Effect } from "effect"
 import { type PostgresClients, statement } from "./PostgresClients.ts"
 import { guarded } from "./StoreFault.ts"
 
-/** Where a history was recorded: a cluster (its system identifier) and its timeline, which a promotion changes. */
+/**
+ * Where a history was recorded: a cluster (its system identifier) and its timeline, which a promotion changes. Absent is
+ * what the server does not tell; a replica tells neither.
+ */
 export interface DatabaseIdentity {
-  readonly cluster: string
-  readonly timeline: string
+  readonly cluster: string | undefined
+  readonly timeline: string | undefined
 }
 
 /** The history that goes on, and whether the database is still the one that it was recorded on. */
 export interface HistoryState {
   readonly history: string
   readonly isAcknowledged: boolean
-  /** Absent where the server does not tell, or is a replica. */
-  readonly known: DatabaseIdentity | undefined
-  readonly found: DatabaseIdentity | undefined
+  readonly known: DatabaseIdentity
+  readonly found: DatabaseIdentity
 }
 
 /** What an operator says of a change. */
@@ -79,8 +81,10 @@ export class StoreHistory extends Context.Service<
   }
 >()("@svc/store-postgres/StoreHistory") {}
 
-const identityOf = (cluster: string | null, timeline: string | null): DatabaseIdentity | undefined =>
-  cluster === null || timeline === null ? undefined : { cluster, timeline }
+const identityOf = (cluster: string | null, timeline: string | null): DatabaseIdentity => ({
+  cluster: cluster ?? undefined,
+  timeline: timeline ?? undefined
+})
 
 export const makeStoreHistory = ({ schema, writes }: PostgresClients): StoreHistory["Service"] => {
   const state = statement<StateRow>(writes, schema, STATE)

@@ -20,13 +20,17 @@ create function {schema}.database_identity(out o_cluster text, out o_timeline te
 begin
   -- A replica is on whatever timeline it follows, and takes no writes.
   if pg_is_in_recovery() then return; end if;
-  select c.system_identifier::text into o_cluster from pg_control_system() c;
-  o_timeline := left(pg_walfile_name(pg_current_wal_lsn()), 8);
-exception
-  -- Servers that speak Postgres without its log of writes, or keep these functions to themselves.
-  when insufficient_privilege or undefined_function or feature_not_supported then
-    o_cluster := null;
-    o_timeline := null;
+  -- Servers that speak Postgres without its log of writes, or keep these functions to themselves, tell one or neither.
+  begin
+    select c.system_identifier::text into o_cluster from pg_control_system() c;
+  exception when insufficient_privilege or undefined_function or feature_not_supported then
+    null;
+  end;
+  begin
+    o_timeline := left(pg_walfile_name(pg_current_wal_lsn()), 8);
+  exception when insufficient_privilege or undefined_function or feature_not_supported then
+    null;
+  end;
 end
 $identity$;
 
@@ -38,8 +42,7 @@ begin
   select i.o_cluster, i.o_timeline into o_cluster, o_timeline from {schema}.database_identity() i;
   select h.history, h.cluster, h.timeline into o_history, o_known_cluster, o_known_timeline
     from {schema}.history h order by h.ordinal desc limit 1;
-  o_is_acknowledged := (o_known_cluster, o_known_timeline) is not distinct from (o_cluster, o_timeline)
-    or o_cluster is null or o_known_cluster is null;
+  o_is_acknowledged := coalesce(o_known_cluster = o_cluster, true) and coalesce(o_known_timeline = o_timeline, true);
 end
 $state$;
 
