@@ -113,7 +113,7 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
         const [one, other] = yield* Effect.all([acknowledge(), acknowledge()], { concurrency: "unbounded" })
         assert.sameMembers([one.outcome, other.outcome], ["begun", "unchanged"])
         assert.strictEqual(one.history, other.history)
-        assert.deepStrictEqual(yield* health.faults, [])
+        assert.deepStrictEqual(yield* Effect.provide(health.faults, logger), [])
         yield* recordMandate({ organization })
         assert.strictEqual(yield* refusalOf(organization, position), "history_changed")
         const anew = yield* read(organization, FEED_START)

@@ -86,7 +86,7 @@ set has it; keys before it stay published, and what they signed still verifies. 
 restart. A key that somebody else has is withdrawn instead (svc signing-key withdraw). The first key of a deployment signs at once. While one key waits for its turn, another is refused (75). The new
 key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key that signs now, so that every server has it.
 
-  --now   signs at once, and withdraws a key that waits for its turn`,
+  --now   for the suspicion of a compromise: signs at once, and withdraws a key that waits for its turn`,
     SETTINGS_OF.storeAndMasterKey
   ),
   read: Effect.fnUntraced(function* (words) {
