@@ -1,7 +1,7 @@
 import type { SealBroken, SecretSealer } from "@svc/domain/ports/SecretSealer"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { type SigningKey, SigningKeyInvalid } from "@svc/signer/SigningKey"
-import type { SigningKeyRecord } from "@svc/store-postgres/SigningKeyRecords"
+import { isWithdrawn, type SigningKeyRecord } from "@svc/store-postgres/SigningKeyRecords"
 import { Effect, Result } from "effect"
 import { openSigningKey } from "./StoredSigningKey.ts"
 
@@ -21,7 +21,9 @@ type Unopened = SealBroken | SigningKeyInvalid
 const begunAt = (keys: ReadonlyArray<SigningKeyRecord>, now: Instant): ReadonlyArray<SigningKeyRecord> =>
   keys
     .flatMap((key) =>
-      key.signsFrom === undefined || key.signsFrom > now ? [] : [[key.signsFrom, key] as const]
+      isWithdrawn(key) || key.signsFrom === undefined || key.signsFrom > now
+        ? []
+        : [[key.signsFrom, key] as const]
     )
     .sort(([one], [other]) => (one < other ? 1 : -1))
     .map(([, key]) => key)
@@ -53,6 +55,7 @@ export const makeOpenedSigningKeys = () => {
     keys: ReadonlyArray<SigningKeyRecord>,
     now: Instant
   ): Effect.fn.Return<SigningTurn, Unopened, SecretSealer> {
+    for (const key of keys) if (isWithdrawn(key)) opened.delete(key.publicJwk.kid)
     const begun = begunAt(keys, now)
     let fault: Unopened = new SigningKeyInvalid({ detail: "no signing key is on record" })
     for (const [place, record] of begun.entries()) {

@@ -43,6 +43,7 @@ const makeRecords = () => {
       }),
       addFirst: (key) => Effect.sync(() => kept.keys.length === 0 && add(key, 0n)),
       rotate: () => Effect.die("not used"),
+      withdraw: () => Effect.die("not used"),
       forgetBefore: (kid) =>
         Effect.map(Clock.currentTimeNanos, (now) => {
           const from = kept.keys.find(({ publicJwk }) => publicJwk.kid === kid)?.signsFrom ?? 0n
@@ -108,7 +109,8 @@ describe("the signer of the store", () => {
         )
         yield* TestClock.adjust("1 second")
         assert.deepStrictEqual(yield* Fiber.join(sets), [known, known, known])
-        assert.strictEqual(records.kept.reads, reads + 1)
+        // One for the key sets, and one to sign: what may sign is asked for each time.
+        assert.strictEqual(records.kept.reads, reads + 2)
         yield* Fiber.interrupt(signing)
       })
   )
@@ -134,15 +136,12 @@ describe("the signer of the store", () => {
       assert.deepStrictEqual(yield* published(signer), [first])
       yield* pastTheView
       assert.deepStrictEqual(yield* published(signer), [first, next.publicJwk.kid])
-      // Just read, it need not be read again for the time to have come.
       yield* TestClock.adjust("894 seconds")
       assert.strictEqual(yield* kidOf(signer), first)
-      const { reads } = records.kept
       yield* TestClock.adjust("999999999 nanos")
       assert.strictEqual(yield* kidOf(signer), first)
       yield* TestClock.adjust("1 nanos")
       assert.strictEqual(yield* kidOf(signer), next.publicJwk.kid)
-      assert.strictEqual(records.kept.reads, reads)
       assert.deepStrictEqual(yield* published(signer), [first, next.publicJwk.kid])
     })
   )
@@ -201,6 +200,44 @@ describe("the signer of the store", () => {
     })
   )
 
+  it.effect("never signs with a key once it is withdrawn, and drops it from the key set within seconds", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const first = yield* kidOf(signer)
+      const now = (yield* Clock.currentTimeNanos) + AHEAD
+      const withdrawFirst = () => {
+        const [key, ...others] = records.kept.keys
+        records.kept.keys = [{ ...key!, sealed: undefined, withdrawnAt: now }, ...others]
+      }
+      const next = yield* newKey
+      records.add(next, now, now)
+      withdrawFirst()
+      assert.strictEqual(yield* kidOf(signer), next.publicJwk.kid)
+      yield* pastTheView
+      assert.deepStrictEqual(yield* published(signer), [next.publicJwk.kid])
+      const started = yield* signerOn(records)
+      assert.strictEqual(yield* kidOf(started), next.publicJwk.kid)
+      assert.notInclude(yield* published(started), first)
+    })
+  )
+
+  it.effect("does not let a withdrawn key stand in, though it was open", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const first = yield* kidOf(signer)
+      const now = (yield* Clock.currentTimeNanos) + AHEAD
+      records.add(yield* foreignKey, now + 60n * NANOS_PER_SECOND, now)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* kidOf(signer), first)
+      records.kept.keys = records.kept.keys.map((key) =>
+        key.publicJwk.kid === first ? { ...key, sealed: undefined, withdrawnAt: now } : key
+      )
+      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
+    })
+  )
+
   it.effect("does not start as a stand-in", () =>
     Effect.gen(function* () {
       const records = makeRecords()
@@ -236,13 +273,13 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("reads the records at most every few seconds, however many ask", () =>
+  it.effect("reads the records for the key set at most every few seconds, however many ask", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
       const { reads } = records.kept
       const many = Effect.all(
-        Array.from({ length: 50 }, () => Effect.andThen(signer.keySet, signer.current)),
+        Array.from({ length: 50 }, () => signer.keySet),
         { concurrency: "unbounded", discard: true }
       )
       yield* many
@@ -261,10 +298,9 @@ describe("the signer of the store", () => {
       const signer = yield* signerOn(records)
       const kid = yield* kidOf(signer)
       records.kept.isDown = true
-      assert.strictEqual(yield* kidOf(signer), kid)
+      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
       yield* pastTheView
       assert.deepStrictEqual(yield* published(signer), [kid])
-      assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
       records.kept.isDown = false
       assert.strictEqual(yield* kidOf(signer), kid)
     })

@@ -4,12 +4,17 @@ import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { readPublished, type SigningKeyInvalid } from "@svc/signer/SigningKey"
-import { type SigningKeyList, SigningKeyRecords, signingKeyAt } from "@svc/store-postgres/SigningKeyRecords"
+import {
+  isWithdrawn,
+  type SigningKeyList,
+  SigningKeyRecords,
+  signingKeyAt
+} from "@svc/store-postgres/SigningKeyRecords"
 import { Clock, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
 import { makeOpenedSigningKeys, type SigningTurn } from "./OpenedSigningKeys.ts"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
-/** How old a view of the records may be, in seconds: so long after a rotation a process may sign with the key before. */
+/** How old a view of the records may be, in seconds: so long after a change a process may publish the key set before. */
 export const VIEW_LIFETIME_SECONDS = 5n
 
 /** Longest that the key set waits for the records; a store that is out of reach may take longer to say so. */
@@ -103,7 +108,8 @@ const makeSigner = Effect.gen(function* () {
   )
   const readAgain = Effect.gen(function* () {
     const seen = yield* readView
-    view = seen
+    // Of two readings at once the earlier one may end last.
+    if (seen.now >= view.now) view = seen
     yield* warnOfPending(seen)
     // What cannot sign any more is of use to a thief alone. But a process that cannot open what signs now does not
     // know whether any can: it leaves the keys before, since they may be all that there is to sign with.
@@ -112,7 +118,7 @@ const makeSigner = Effect.gen(function* () {
       // Another process may be faster, or this one try again.
       yield* Effect.ignore(records.forgetBefore(turn.value.key.published.kid))
     }
-    return view
+    return seen
   }).pipe(Effect.provideContext(context))
   // One reading serves all who wait, and goes on when the first of them has gone.
   let reading: Fiber.Fiber<View, StoreUnavailable | SigningKeyInvalid> | undefined
@@ -137,26 +143,31 @@ const makeSigner = Effect.gen(function* () {
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
   )
 
-  const turn = Effect.gen(function* () {
-    const seen = yield* current
-    return yield* opened.inTurn(seen.keys, storeClock(seen, yield* Clock.monotonicTimeNanos))
-  }).pipe(Effect.provideContext(context))
+  const turnIn = (views: Effect.Effect<View, StoreUnavailable | SigningKeyInvalid>) =>
+    Effect.gen(function* () {
+      const seen = yield* views
+      return yield* opened.inTurn(seen.keys, storeClock(seen, yield* Clock.monotonicTimeNanos))
+    }).pipe(Effect.provideContext(context))
+  const turn = turnIn(current)
   // A master key that does not open what signs now is to stop the start, not the first evidence.
   if ((yield* turn).isStandIn) return yield* new SealBroken({ purpose: "signing_key" })
 
   const signer = Signer.of({
-    current: Effect.map(unavailable(turn), ({ key: { published, sign } }) => ({
+    // Read anew each time: what a key signs after it was withdrawn would not verify.
+    current: Effect.map(unavailable(turnIn(readAgain)), ({ key: { published, sign } }) => ({
       kid: published.kid,
       sign: (data) =>
         Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
     })),
-    // A key that was published stays so: while the store is out of reach, what is known of the set is still true.
+    // While the store is out of reach, what is known of the set is the best that there is.
     keySet: Effect.map(
       current.pipe(
         Effect.timeout(KEY_SET_PATIENCE),
         Effect.catch(() => Effect.sync(() => view))
       ),
-      ({ keys }) => ({ keys: keys.map(({ publicJwk }) => publicJwk) })
+      ({ keys }) => ({
+        keys: keys.filter((key) => !isWithdrawn(key)).map(({ publicJwk }) => publicJwk)
+      })
     )
   })
   return Context.make(Signer, signer).pipe(Context.add(StoreHealth, withTurn(yield* StoreHealth, turn)))
@@ -164,8 +175,8 @@ const makeSigner = Effect.gen(function* () {
 
 /**
  * Signs with the key that the store keeps sealed and whose turn it is by the store's clock, and publishes every key that
- * it keeps (part 7): what was signed before a restart or a rotation still verifies. Rotations are seen without a restart:
- * the records are read again when they are needed and `VIEW_LIFETIME_SECONDS` old. The health of the store includes
+ * was not withdrawn (part 7): what was signed before a restart or a rotation still verifies. Changes are seen without a
+ * restart: the records are read for each signature, and for the key set when they are `VIEW_LIFETIME_SECONDS` old. The health of the store includes
  * that the key whose turn it is can be opened.
  */
 export const layer: Layer.Layer<

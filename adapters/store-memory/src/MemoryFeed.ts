@@ -1,34 +1,46 @@
-import { type EventFeedPage, type EventFeedQuery, FEED_START } from "@svc/domain/ports/EventFeed"
+import {
+  type EventFeedPage,
+  type EventFeedQuery,
+  FEED_START,
+  PositionRefused
+} from "@svc/domain/ports/EventFeed"
+import { Result } from "effect"
 import type { MemoryState } from "./MemoryState.ts"
 
-/** Number of events before a position. */
-const NUMBER = /^[1-9][0-9]{0,14}$/u
+/** The mark of a store (a UUID), and the number of events before the position. */
+const POSITION = /^([0-9a-f-]{36})\.([1-9][0-9]{0,14})$/u
 
 const encoder = new TextEncoder()
 
-const numberIn = (state: MemoryState, position: string): number | undefined => {
-  if (position === FEED_START) return 0
-  const [mark, number = "", ...rest] = position.split(".")
-  return mark === state.feedMark && NUMBER.test(number) && rest.length === 0 ? Number(number) : undefined
+const refused = (reason: PositionRefused["reason"]) => Result.fail(new PositionRefused({ reason }))
+
+/** Each store that is built has a history of its own. */
+const numberIn = (state: MemoryState, position: string): Result.Result<number, PositionRefused> => {
+  if (position === FEED_START) return Result.succeed(0)
+  const [, mark, number] = POSITION.exec(position) ?? []
+  if (number === undefined) return refused("not_given")
+  return mark === state.feedMark ? Result.succeed(Number(number)) : refused("history_changed")
 }
 
 /** Appends are done one after another, so the order in which they were recorded is the feed's. */
 export const readFeed = (
   state: MemoryState,
   { after, bytes, limit, organization }: EventFeedQuery
-): EventFeedPage | undefined => {
+): Result.Result<EventFeedPage, PositionRefused> => {
   const feed = state.tenant(organization)?.feed ?? []
-  const start = numberIn(state, after)
-  if (start === undefined || start > feed.length) return undefined
+  const found = numberIn(state, after)
+  if (Result.isFailure(found)) return Result.fail(found.failure)
+  const start = found.success
+  if (start > feed.length) return refused("not_given")
   let end = start
   let taken = 0
   while (end < feed.length && end - start < limit && taken < bytes) {
     taken += encoder.encode(feed[end]!.text).length
     end += 1
   }
-  return {
+  return Result.succeed({
     events: feed.slice(start, end),
     position: end === start ? after : `${state.feedMark}.${end}`,
     hasMore: end < feed.length
-  }
+  })
 }

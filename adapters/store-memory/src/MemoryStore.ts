@@ -41,7 +41,9 @@ export const layer: Layer.Layer<
     const state = new MemoryState()
     return Context.empty().pipe(
       Context.add(MandateStore, mandateStore(state)),
-      Context.add(EventFeed, { read: (query) => Effect.sync(() => readFeed(state, query)) }),
+      Context.add(EventFeed, {
+        read: (query) => Effect.suspend(() => Effect.fromResult(readFeed(state, query)))
+      }),
       Context.add(SubjectStore, subjectStore(state)),
       Context.add(Organizations, organizations(state)),
       Context.add(DueLeases, dueLeases(state)),

@@ -3,6 +3,7 @@ import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
 import { eventFeed } from "./migrations/EventFeed.ts"
+import { history } from "./migrations/History.ts"
 import { leanAppend } from "./migrations/LeanAppend.ts"
 import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
@@ -11,6 +12,7 @@ import { operation } from "./migrations/Operation.ts"
 import { tables } from "./migrations/Tables.ts"
 import { webhookBatches } from "./migrations/WebhookBatches.ts"
 import { webhooks } from "./migrations/Webhooks.ts"
+import { withdrawnKeys } from "./migrations/WithdrawnKeys.ts"
 
 /** One step from one form of the schema to the next. A step that was released is never changed. */
 export interface Migration {
@@ -35,7 +37,9 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 10, name: "event_feed", statements: eventFeed },
   { id: 11, name: "webhooks", statements: webhooks },
   { id: 12, name: "webhook_batches", statements: webhookBatches },
-  { id: 13, name: "lean_append", statements: leanAppend }
+  { id: 13, name: "lean_append", statements: leanAppend },
+  { id: 14, name: "history", statements: history },
+  { id: 15, name: "withdrawn_keys", statements: withdrawnKeys }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -11,6 +11,7 @@ import {
   type FolderUnusable,
   holdFolder
 } from "./FolderLock.ts"
+import { guardHistory } from "./HistoryGuard.ts"
 import { type MigrationFailed, migrate } from "./Migrate.ts"
 import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
@@ -91,6 +92,8 @@ export const connect = (
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
 export const layer = (options: PgliteOptions = {}): Layer.Layer<StoragePorts, ConnectFault> =>
-  Layer.effectContext(Effect.flatMap(connect(options), (clients) => portsOf(clients, LANES))).pipe(
-    Layer.provide(Reactivity.layer)
-  )
+  Layer.effectContext(
+    Effect.gen(function* () {
+      return yield* guardHistory(yield* portsOf(yield* connect(options), LANES), true)
+    })
+  ).pipe(Layer.provide(Reactivity.layer))

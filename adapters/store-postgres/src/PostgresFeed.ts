@@ -2,7 +2,8 @@ import {
   type EventFeed,
   type EventFeedPage,
   type EventFeedQuery,
-  FEED_START
+  FEED_START,
+  PositionRefused
 } from "@svc/domain/ports/EventFeed"
 import { Effect } from "effect"
 import { type PostgresClients, statement } from "./PostgresClients.ts"
@@ -14,28 +15,39 @@ interface FeedRow {
   readonly position: string | null
   readonly mandate: string
   readonly seq: string
+  readonly id: string
   readonly schema: number
   readonly text: string
   /** Events found, one more than the limit when there are more; some may be beyond the limit of bytes. */
   readonly found: bigint
-  /** The lowest number of a transaction that none has yet. */
-  readonly next: string
+  /** Whether the position asked for can be read on from. */
+  readonly goes_on: boolean
+  readonly history: string
 }
 
 /**
  * A transaction that is at work has a number from `xmin` of the snapshot on, and so has whatever it records. Lengths are
- * known without reading the texts.
+ * known without reading the texts. A position is read on from while its history goes on and its own event is there, which
+ * it is not when the database was put back: what is recorded at its place then has another id.
  */
-const READ = `with snapshot as materialized (
-  select pg_snapshot_xmax(pg_current_snapshot())::text as next
+const READ = `with place as materialized (
+  select (select h.history from {schema}.history h order by h.ordinal desc limit 1) as history, $7::text = '' or (
+    exists (
+      select from {schema}.history h where h.history = $7::text and h.ordinal >=
+        (select max(b.ordinal) from {schema}.history b where not b.continues)
+    ) and exists (
+      select from {schema}.event e where e.organization = $1::text and e.mandate = $3::text and e.seq = $4::bigint
+        and e.position = $2::bigint and e.id = $8::text
+    )
+  ) as goes_on
 )
-select p.position::text as position, p.mandate, p.seq::text as seq, p.schema, p.text,
-  coalesce(p.found, 0) as found, snapshot.next
-from snapshot left join (
+select p.position::text as position, p.mandate, p.seq::text as seq, p.id, p.schema, p.text,
+  coalesce(p.found, 0) as found, place.goes_on, place.history
+from place left join (
   select e.*, count(*) over () as found,
     sum(e.length) over (order by e.position, e.mandate, e.seq) - e.length as before
   from (
-    select e.position, e.mandate, e.seq, e.schema, e.text, octet_length(e.text) as length from {schema}.event e
+    select e.position, e.mandate, e.seq, e.id, e.schema, e.text, octet_length(e.text) as length from {schema}.event e
     where e.organization = $1::text
       and (e.position, e.mandate, e.seq) > ($2::bigint, $3::text, $4::bigint)
       and e.position < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
@@ -44,20 +56,36 @@ from snapshot left join (
 ) p on p.before < $6::bigint
 order by p.position, p.mandate, p.seq limit $5::bigint`
 
-/** Number of the transaction, mandate, `seq`. */
-const POSITION = /^(0|[1-9][0-9]{0,18})\.([a-z0-9_]{1,64})\.([1-9][0-9]{0,14})$/u
+/** History, number of the transaction, mandate, `seq` and the event's id. */
+const POSITION =
+  /^([0-9a-f]{16})\.(0|[1-9][0-9]{0,18})\.([a-z0-9_]{1,64})\.([1-9][0-9]{0,14})\.([A-Za-z0-9_]{1,64})$/u
 const LAST_NUMBER = 9_223_372_036_854_775_807n
 
-const BEFORE_ALL = ["0", "", "0"] as const
-
-const placeOf = (position: string): readonly [string, string, string] | undefined => {
-  if (position === FEED_START) return BEFORE_ALL
-  const [, number, mandate, seq] = POSITION.exec(position) ?? []
-  if (number === undefined || mandate === undefined || seq === undefined) return undefined
-  return BigInt(number) > LAST_NUMBER ? undefined : [number, mandate, seq]
+interface Place {
+  readonly number: string
+  readonly mandate: string
+  readonly seq: string
+  /** Both empty for the place before all events, which every history has. */
+  readonly history: string
+  readonly event: string
 }
 
-const pageOf = (after: string, rows: ReadonlyArray<FeedRow>): EventFeedPage => {
+const BEFORE_ALL: Place = { number: "0", mandate: "", seq: "0", history: "", event: "" }
+
+const placeOf = (position: string): Place | undefined => {
+  if (position === FEED_START) return BEFORE_ALL
+  const [, history, number, mandate, seq, event] = POSITION.exec(position) ?? []
+  if (history === undefined || number === undefined) return undefined
+  if (mandate === undefined || seq === undefined || event === undefined) return undefined
+  return BigInt(number) > LAST_NUMBER ? undefined : { history, number, mandate, seq, event }
+}
+
+const pageOf = (
+  after: string,
+  rows: ReadonlyArray<FeedRow>
+): Effect.Effect<EventFeedPage, PositionRefused> => {
+  const { goes_on: goesOn, history } = rows[0]!
+  if (!goesOn) return Effect.fail(new PositionRefused({ reason: "history_changed" }))
   const found = rows.filter(({ position }) => position !== null)
   const newer = found.find(({ schema }) => schema > RECORD_SCHEMA)
   if (newer !== undefined) {
@@ -66,11 +94,12 @@ const pageOf = (after: string, rows: ReadonlyArray<FeedRow>): EventFeedPage => {
     })
   }
   const last = found.at(-1)
-  return {
+  return Effect.succeed({
     events: found.map(({ mandate, text }) => ({ mandate, text })),
-    position: last === undefined ? after : `${last.position}.${last.mandate}.${last.seq}`,
+    position:
+      last === undefined ? after : `${history}.${last.position}.${last.mandate}.${last.seq}.${last.id}`,
     hasMore: Number(rows[0]?.found ?? 0) > found.length
-  }
+  })
 }
 
 export const makeEventFeed = ({ reads, schema }: PostgresClients): EventFeed["Service"] => {
@@ -78,13 +107,10 @@ export const makeEventFeed = ({ reads, schema }: PostgresClients): EventFeed["Se
   return {
     read: Effect.fnUntraced(function* ({ after, bytes, limit, organization }: EventFeedQuery) {
       const place = placeOf(after)
-      if (place === undefined) return undefined
-      return yield* guarded(
-        Effect.map(read([organization, ...place, String(limit), String(bytes)]), (rows) =>
-          // The position of a transaction that this server has not come to: another's, from before a move.
-          BigInt(place[0]) >= BigInt(rows[0]!.next) ? undefined : pageOf(after, rows)
-        )
-      )
+      if (place === undefined) return yield* new PositionRefused({ reason: "not_given" })
+      const { event, history, mandate, number, seq } = place
+      const parameters = [organization, number, mandate, seq, String(limit), String(bytes), history, event]
+      return yield* guarded(Effect.flatMap(read(parameters), (rows) => pageOf(after, rows)))
     })
   }
 }

@@ -11,6 +11,7 @@ import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./AppendLanes.ts"
+import { guardHistory } from "./HistoryGuard.ts"
 import { type MigrationFailed, migrate, pendingMigrations } from "./Migrate.ts"
 import { makeOperatorLog, OperatorLog } from "./OperatorLog.ts"
 import { makeAppend } from "./PostgresAppend.ts"
@@ -25,6 +26,7 @@ import { makeSubjects } from "./PostgresSubjects.ts"
 import { makeWebhooks } from "./PostgresWebhooks.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./ServerRequirements.ts"
 import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
+import { makeStoreHistory, StoreHistory } from "./StoreHistory.ts"
 import { makeWriteConnections } from "./WriteConnections.ts"
 
 /** The schema that everything is kept in, unless another is named. */
@@ -135,6 +137,7 @@ export type StoragePorts =
   | StoreHealth
   | SigningKeyRecords
   | OperatorLog
+  | StoreHistory
 
 /** The append of the port: changes that come while others are under way go together. */
 const makeGroupedAppend = (
@@ -169,7 +172,8 @@ export const portsWith = (
     Context.add(WebhookStore, makeWebhooks(clients)),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
-    Context.add(OperatorLog, makeOperatorLog(clients))
+    Context.add(OperatorLog, makeOperatorLog(clients)),
+    Context.add(StoreHistory, makeStoreHistory(clients))
   )
 
 /** A server's schema lacks steps that this release needs. */
@@ -238,6 +242,6 @@ export const layer = (
           START_TIMEOUT
         )
       }
-      return yield* portsOf(clients, options.groupedAppends)
+      return yield* guardHistory(yield* portsOf(clients, options.groupedAppends), false)
     })
   ).pipe(Layer.provide(Reactivity.layer))

@@ -14,7 +14,7 @@ export interface NewSigningKey {
   readonly sealed: string
 }
 
-/** A signing key as it is kept. All of them are published, so that what they signed still verifies (part 7). */
+/** A signing key as it is kept. */
 export interface SigningKeyRecord {
   readonly publicJwk: JsonWebKeyEs256
   /** Absent once the key cannot sign any more: nothing would be lost with it but an attacker's chance. */
@@ -22,6 +22,8 @@ export interface SigningKeyRecord {
   readonly createdAt: Instant
   /** From then on it signs, until a later one does. Absent: it was withdrawn before it ever did. */
   readonly signsFrom: Instant | undefined
+  /** When it was withdrawn as compromised. It is not published and never signs again. */
+  readonly withdrawnAt?: Instant
 }
 
 /** The signing keys of a deployment, oldest first, and the store's clock. */
@@ -30,13 +32,17 @@ export interface SigningKeyList {
   readonly keys: ReadonlyArray<SigningKeyRecord>
 }
 
+/** Whether a key is out of the key set for good. What no key ever signed with needs no key to verify with either. */
+export const isWithdrawn = ({ signsFrom, withdrawnAt }: SigningKeyRecord): boolean =>
+  signsFrom === undefined || withdrawnAt !== undefined
+
 /** The key that signs at an instant: the one that began last. */
 export const signingKeyAt = (
   keys: ReadonlyArray<SigningKeyRecord>,
   now: Instant
 ): SigningKeyRecord | undefined =>
   keys.reduce<SigningKeyRecord | undefined>((latest, key) => {
-    if (key.signsFrom === undefined || key.signsFrom > now) return latest
+    if (isWithdrawn(key) || key.signsFrom === undefined || key.signsFrom > now) return latest
     return latest?.signsFrom === undefined || key.signsFrom > latest.signsFrom ? key : latest
   }, undefined)
 
@@ -45,6 +51,17 @@ export class RotationPending extends Data.TaggedError("RotationPending")<{
   readonly kid: string
   readonly signsFrom: Instant
 }> {}
+
+/** No signing key has that `kid`. */
+export class SigningKeyUnknown extends Data.TaggedError("SigningKeyUnknown")<Record<never, never>> {}
+
+/** What a withdrawal came to. */
+export interface Withdrawal {
+  /** By the store's clock; of an earlier withdrawal, if there was one. */
+  readonly withdrawnAt: Instant
+  /** The key that signs now. */
+  readonly signing: string
+}
 
 /** What a rotation came to. */
 export interface Rotation {
@@ -56,7 +73,7 @@ export interface Rotation {
 /** Keys that belong to the whole deployment have no organization. */
 const DEPLOYMENT = ""
 
-const LIST = `select clock.now as clock, k.public_jwk, k.sealed, k.created_at, k.signs_from
+const LIST = `select clock.now as clock, k.public_jwk, k.sealed, k.created_at, k.signs_from, k.withdrawn_at
 from (select ${CLOCK} as now) clock left join {schema}.signing_key k on k.organization = $1::text
 order by k.created_at, k.kid`
 
@@ -65,6 +82,9 @@ values ($1::text, $2::text, 'SIGNING', ${CLOCK}, 0, $3::text, $4::text) on confl
 
 const ROTATE = `select * from {schema}.rotate_signing_key(
   $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::boolean)`
+
+const WITHDRAW =
+  "select * from {schema}.withdraw_signing_key($1::text, $2::text, $3::text, $4::text, $5::text)"
 
 /** What is retired is no key to sign with for the release before either, which looks at the state alone. */
 const FORGET_BEFORE = `update {schema}.signing_key k set sealed = null, state = null
@@ -78,6 +98,7 @@ interface KeyRow {
   readonly sealed: string | null
   readonly created_at: bigint
   readonly signs_from: bigint | null
+  readonly withdrawn_at: bigint | null
 }
 
 interface RotationRow {
@@ -86,9 +107,15 @@ interface RotationRow {
   readonly o_signs_from: bigint
 }
 
+interface WithdrawalRow {
+  readonly o_outcome: "withdrawn" | "unknown"
+  readonly o_withdrawn_at: bigint
+  readonly o_signing: string
+}
+
 const listOf = (rows: ReadonlyArray<KeyRow>): SigningKeyList => ({
   now: rows[0]!.clock,
-  keys: rows.flatMap(({ created_at: createdAt, public_jwk, sealed, signs_from }) =>
+  keys: rows.flatMap(({ created_at: createdAt, public_jwk, sealed, signs_from, withdrawn_at }) =>
     public_jwk === null
       ? []
       : [
@@ -96,7 +123,8 @@ const listOf = (rows: ReadonlyArray<KeyRow>): SigningKeyList => ({
             publicJwk: readPlain<JsonWebKeyEs256>(public_jwk),
             sealed: sealed ?? undefined,
             createdAt,
-            signsFrom: signs_from ?? undefined
+            signsFrom: signs_from ?? undefined,
+            ...(withdrawn_at === null ? {} : { withdrawnAt: withdrawn_at })
           }
         ]
   )
@@ -117,6 +145,14 @@ export class SigningKeyRecords extends Context.Service<
       key: NewSigningKey,
       when: { readonly delay: Instant } | "now"
     ) => Effect.Effect<Rotation, RotationPending | StoreUnavailable>
+    /**
+     * Takes a compromised key out of the key set and its private half away, at once and for good. In the place of the
+     * key that signs now, `successor` signs from then on; otherwise it is not used.
+     */
+    readonly withdraw: (
+      kid: string,
+      successor: NewSigningKey
+    ) => Effect.Effect<Withdrawal, SigningKeyUnknown | StoreUnavailable>
     /**
      * Removes the private half of every key that the given one has followed; of none while it is yet to sign. For whoever
      * can open the given one: what is removed is gone for everybody.
@@ -145,6 +181,7 @@ export const makeSigningKeyRecords = ({
   const list = statement<KeyRow>(reads, schema, LIST)
   const addFirst = statement(writes, schema, ADD_FIRST)
   const rotate = statement<RotationRow>(writes, schema, ROTATE)
+  const withdraw = statement<WithdrawalRow>(writes, schema, WITHDRAW)
   const forgetBefore = statement(writes, schema, FORGET_BEFORE)
   return {
     list: Effect.suspend(() => guarded(Effect.map(list([DEPLOYMENT]), listOf))),
@@ -153,6 +190,14 @@ export const makeSigningKeyRecords = ({
       guarded(
         rotate([...parametersOf(key), when === "now" ? "0" : String(when.delay), String(when === "now")])
       ).pipe(Effect.flatMap((rows) => rotationOf(rows[0]!))),
+    withdraw: (kid, { publicJwk, sealed }) =>
+      guarded(withdraw([DEPLOYMENT, kid, publicJwk.kid, writePlain(publicJwk), sealed])).pipe(
+        Effect.flatMap(([row]) =>
+          row?.o_outcome === "withdrawn"
+            ? Effect.succeed({ withdrawnAt: row.o_withdrawn_at, signing: row.o_signing })
+            : Effect.fail(new SigningKeyUnknown())
+        )
+      ),
     forgetBefore: (kid) => Effect.asVoid(guarded(forgetBefore([DEPLOYMENT, kid])))
   }
 }

@@ -197,6 +197,13 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     )
     assert.deepStrictEqual(keys, [`${before[0]?.kid} retired`, `${kid} signing`])
 
+    const { signing_kid } = await answerOf("signing-key", "withdraw", kid, "--reason", "stolen", "--json")
+    const signedAnew = (await call(key.api_key, `/v1/mandates/${mandate}/evidence`)).body
+    assert.strictEqual(JSON.parse(Buffer.from(signedAnew.protected, "base64url").toString()).kid, signing_kid)
+    await until("a key set without the withdrawn key", async () =>
+      (await keySet()).some((one) => one.kid === kid) ? undefined : true
+    )
+
     await server?.own?.crash()
     await pause(DEADLINE_MILLISECONDS)
     await server?.own?.start()
@@ -217,12 +224,13 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     assert.deepStrictEqual(await rows("select * from svc.lease"), [])
     const log = await rows("select command, organization from svc.operator_log order by at, entry")
     assert.deepStrictEqual(
-      log.slice(-5).map(({ command, organization }) => [command, organization]),
+      log.slice(-6).map(({ command, organization }) => [command, organization]),
       [
         ["organization create", organization_id],
         ["api-key create", organization_id],
         ["signing-key rotate", ""],
         ["signing-key list", ""],
+        ["signing-key withdraw", ""],
         ["api-key revoke", organization_id]
       ]
     )

@@ -6,7 +6,12 @@ import { Context, Effect, Layer, Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { type SigningKeyList, SigningKeyRecords, signingKeyAt } from "../src/SigningKeyRecords.ts"
+import {
+  isWithdrawn,
+  type SigningKeyList,
+  SigningKeyRecords,
+  signingKeyAt
+} from "../src/SigningKeyRecords.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()
@@ -155,6 +160,38 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
       yield* Effect.forEach(["a", "b", "c"], (kid) => rotate(keyOf(kid), "now"), atOnce)
       const { keys } = yield* list
       assert.strictEqual(new Set(keys.map(({ signsFrom }) => signsFrom)).size, 4)
+    })
+  )
+
+  it.live("of several withdrawals of the key that signs at once, one puts another in its place", () =>
+    Effect.gen(function* () {
+      const { addFirst, forgetBefore, list, rotate, withdraw } = yield* records
+      yield* addFirst(keyOf("a"))
+      yield* rotate(keyOf("b"), "now")
+      yield* rotate(keyOf("pending"), { delay: DELAY })
+      const answers = yield* Effect.forEach(["c", "d", "e"], (kid) => withdraw("b", keyOf(kid)), atOnce)
+      const found = yield* list
+      assert.strictEqual(new Set(answers.map(({ signing: kid }) => kid)).size, 1)
+      assert.strictEqual(new Set(answers.map(({ withdrawnAt }) => withdrawnAt)).size, 1)
+      assert.strictEqual(signing(found), answers[0]?.signing)
+      assert.strictEqual(signingKeyAt(found.keys, found.now + 2n * DELAY)?.publicJwk.kid, answers[0]?.signing)
+      assert.deepStrictEqual(
+        found.keys
+          .filter(isWithdrawn)
+          .map(({ publicJwk }) => publicJwk.kid)
+          .sort(),
+        ["b", "pending"]
+      )
+      yield* forgetBefore(answers[0]!.signing)
+      const { a, b, pending } = sealedOf(yield* list)
+      assert.deepStrictEqual([a, b, pending], [undefined, undefined, undefined])
+      yield* withdraw("a", keyOf("f"))
+      assert.deepStrictEqual(kids(yield* list).length, 4)
+      assert.strictEqual((yield* Effect.flip(withdraw("x", keyOf("g"))))._tag, "SigningKeyUnknown")
+      // The first row, withdrawn, is still what rotations take turns by.
+      const rotation = yield* rotate(keyOf("h"), "now")
+      assert.isFalse(rotation.isFirst)
+      assert.strictEqual(signing(yield* list), "h")
     })
   )
 })

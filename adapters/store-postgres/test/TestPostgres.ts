@@ -39,7 +39,7 @@ const START_ATTEMPTS = 200
 const START_PAUSE_MILLISECONDS = 50
 
 const isRoot = process.getuid?.() === 0
-export const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
+const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
 
 /** Folder of the server that `SVC_TEST_POSTGRES` names, or that npm brought for this platform, if it brought one. */
 const nativeFolder = (): string | undefined => {
@@ -71,7 +71,7 @@ const runs = (native: string): boolean =>
   spawnSync(join(native, "bin", "postgres"), ["--version"], asPlainUser).status === 0
 
 /** Programs that the plain user may run: where they are, or a copy where that is closed to others. */
-export const usableFolder = (folder: string): string | undefined => {
+const usableFolder = (folder: string): string | undefined => {
   const native = nativeFolder()
   if (native === undefined) return undefined
   restoreLinks(native)
@@ -95,7 +95,7 @@ export const freePort = (): Promise<number> =>
 const SESSION_REQUEST = Buffer.from("\0\0\0\x17\0\x03\0\0user\0postgres\0\0", "latin1").toString("hex")
 
 /** Whether it gives sessions: a server that starts accepts connections before that, and refuses them. */
-export const isReady = (native: string, port: number): boolean => {
+const isReady = (native: string, port: number): boolean => {
   const probe = spawnSync(
     process.execPath,
     [
@@ -110,38 +110,32 @@ export const isReady = (native: string, port: number): boolean => {
   return probe.status === 0
 }
 
-/** Makes a cluster that takes everybody for who they say they are. */
-export const initialize = (native: string, data: string): boolean =>
-  spawnSync(
-    join(native, "bin", "initdb"),
-    ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
-    { ...asPlainUser, cwd: dirname(data) }
-  ).status === 0
-
 const pause = () => new Promise((resolve) => setTimeout(resolve, START_PAUSE_MILLISECONDS))
 
-export const ended = (server: ChildProcess): Promise<void> =>
+const ended = (server: ChildProcess): Promise<void> =>
   server.exitCode !== null || server.signalCode !== null
     ? Promise.resolve()
     : new Promise((resolve) => server.once("exit", () => resolve()))
 
-/** A folder that the plain user may write. */
-export const plainFolder = (folder: string): string => {
-  if (isRoot) chownSync(folder, PLAIN_USER, PLAIN_USER)
-  return folder
-}
-
 const startOwn = async (): Promise<TestPostgres | undefined> => {
-  const folder = plainFolder(mkdtempSync(join(tmpdir(), "svc-postgres-")))
+  const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"))
+  if (isRoot) chownSync(folder, PLAIN_USER, PLAIN_USER)
   const native = usableFolder(folder)
   const data = join(folder, "data")
-  if (native === undefined || !initialize(native, data)) {
+  const initialized =
+    native !== undefined &&
+    spawnSync(
+      join(native, "bin", "initdb"),
+      ["-D", data, "-U", "postgres", "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"],
+      { ...asPlainUser, cwd: folder }
+    ).status === 0
+  if (!initialized) {
     rmSync(folder, { recursive: true, force: true })
     return undefined
   }
   const sockets = join(folder, "sockets")
   mkdirSync(sockets)
-  plainFolder(sockets)
+  if (isRoot) chownSync(sockets, PLAIN_USER, PLAIN_USER)
   const port = await freePort()
   let server: ChildProcess
   const start = async (): Promise<void> => {

@@ -1,101 +1,221 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect, createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import {
-  asPlainUser,
-  ended,
-  freePort,
-  initialize,
-  isReady,
-  plainFolder,
-  usableFolder
-} from "./TestPostgres.ts"
+import * as PgClient from "@effect/sql-pg/PgClient"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { freePort, type TestPostgres } from "./TestPostgres.ts"
 
-/** One of two servers, of which the second follows the first. */
-export interface ReplicatedServer {
+/** A second server that follows a primary, and may take its place. */
+export interface TestStandby {
   readonly url: string
-  /** Ends the server at once, as a crash would. */
+  /** Waits until it has everything that the primary has recorded. */
+  readonly catchUp: () => Promise<void>
+  /** From now on it gets nothing of what the primary records, as behind a network that is cut. */
+  readonly disconnect: () => Promise<void>
+  /** It follows the primary again. */
+  readonly reconnect: () => Promise<void>
+  /** Makes it a primary with what it has, and waits until it takes writes. */
+  readonly promote: () => Promise<void>
+  /** Ends it at once, as a crash would. */
   readonly crash: () => Promise<void>
-}
-
-export interface ReplicatedPair {
-  readonly primary: ReplicatedServer
-  readonly standby: ReplicatedServer & {
-    /** Ends the recovery: from then on it takes writes. */
-    readonly promote: () => void
-  }
   readonly stop: () => Promise<void>
 }
 
-const START_ATTEMPTS = 400
-const START_PAUSE_MILLISECONDS = 50
+/** The name by which the primary knows it. */
+const STANDBY_NAME = "svc_test_standby"
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, START_PAUSE_MILLISECONDS))
+/** The plain user (`nobody`) that the servers run as when the tests run as root. */
+const PLAIN_USER = 65_534
 
-const startIn = async (native: string, folder: string, data: string, port: number): Promise<ChildProcess> => {
-  const server = spawn(
-    join(native, "bin", "postgres"),
-    ["-D", data, "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="],
-    { ...asPlainUser, cwd: folder, stdio: "ignore" }
-  )
-  for (let attempt = 0; attempt < START_ATTEMPTS; attempt++) {
-    if (isReady(native, port)) return server
-    await pause()
-  }
-  throw new Error("a test server does not start")
+const POLLS = 600
+const POLL_MILLISECONDS = 50
+
+const isRoot = process.getuid?.() === 0
+const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
+
+const own = (path: string): void => {
+  if (isRoot) chownSync(path, PLAIN_USER, PLAIN_USER)
 }
 
-/**
- * A primary and a standby that follows it. The standby begins as a copy of the empty cluster, which is what a base
- * backup of it would be. `undefined` where there is no server of one's own to be had.
- */
-export const startReplicatedPair = async (): Promise<ReplicatedPair | undefined> => {
-  const folder = plainFolder(mkdtempSync(join(tmpdir(), "svc-standby-")))
-  const native = usableFolder(folder)
-  const data = join(folder, "primary")
-  const copy = join(folder, "standby")
-  if (native === undefined || !initialize(native, data)) {
-    rmSync(folder, { recursive: true, force: true })
-    return undefined
+/** An address that stays while one server takes the place of another, as operators keep one for their services. */
+export interface TestAddress {
+  readonly url: string
+  /** Ends what is connected; from now on another server is behind it. */
+  readonly moveTo: (url: string) => void
+  readonly stop: () => Promise<void>
+}
+
+export const startAddress = async (first: string): Promise<TestAddress> => {
+  let target = new URL(first)
+  const sockets = new Set<Socket>()
+  const relay = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname)
+    for (const [socket, other] of [
+      [near, far],
+      [far, near]
+    ] as const) {
+      sockets.add(socket)
+      socket.on("error", () => other.destroy())
+      socket.on("close", () => {
+        sockets.delete(socket)
+        other.destroy()
+      })
+      socket.pipe(other)
+    }
+  })
+  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve))
+  const address = relay.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  const disconnectAll = () => {
+    for (const socket of sockets) socket.destroy()
   }
-  spawnSync("cp", ["-a", data, copy])
-  const ports = [await freePort(), await freePort()] as const
-  writeFileSync(join(copy, "standby.signal"), "")
-  appendFileSync(
-    join(copy, "postgresql.conf"),
-    `primary_conninfo = 'host=127.0.0.1 port=${ports[0]} user=postgres application_name=standby'\n`
-  )
-  const primary = await startIn(native, folder, data, ports[0])
-  const standby = await startIn(native, folder, copy, ports[1])
-  const servers = [primary, standby]
-  const leave = () => {
-    for (const server of servers) server.kill("SIGQUIT")
-  }
-  process.on("exit", leave)
-  const serverAt = (server: ChildProcess, port: number): ReplicatedServer => ({
+  return {
     url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    moveTo: (url) => {
+      target = new URL(url)
+      disconnectAll()
+    },
+    stop: () =>
+      new Promise((resolve) => {
+        relay.close(() => resolve())
+        disconnectAll()
+      })
+  }
+}
+
+type Row = Readonly<Record<string, string | boolean | null>>
+
+/** Works in one session of a server. */
+const inSession = (url: string, use: (client: PgClient.PgClient) => Effect.Effect<void, unknown>) =>
+  Effect.flatMap(PgClient.make({ url: Redacted.make(url), maxConnections: 1 }), use).pipe(
+    Effect.scoped,
+    Effect.provide(Reactivity.layer),
+    Effect.runPromise
+  )
+
+const rowOf = async (url: string, statement: string): Promise<Row | undefined> => {
+  let found: Row | undefined
+  await inSession(url, (client) =>
+    Effect.map(client.unsafe<Row>(statement).unprepared, ([row]) => {
+      found = row
+    })
+  )
+  return found
+}
+
+const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> => {
+  for (let poll = 0; poll < POLLS; poll++) {
+    if (await isSo().catch(() => false)) return
+    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS))
+  }
+  throw new Error(`in vain: ${what}`)
+}
+
+const ended = (server: ChildProcess): Promise<void> =>
+  server.exitCode !== null || server.signalCode !== null
+    ? Promise.resolve()
+    : new Promise((resolve) => server.once("exit", () => resolve()))
+
+/** Copies the folder of a server that runs, in the way that its manual prescribes. */
+const copyData = (url: string, data: string): Promise<void> =>
+  inSession(url, (client) =>
+    Effect.gen(function* () {
+      const [{ folder } = { folder: "" }] = yield* client.unsafe<{ folder: string }>(
+        "select current_setting('data_directory') as folder"
+      )
+      yield* client.unsafe("select pg_backup_start('standby', true)")
+      const { status, stderr } = spawnSync("cp", ["-a", folder, data], { ...asPlainUser, encoding: "utf8" })
+      if (status !== 0) return yield* Effect.die(new Error(stderr))
+      const [backup] = yield* client.unsafe<{ labelfile: string }>(
+        "select labelfile from pg_backup_stop(false)"
+      )
+      rmSync(join(data, "postmaster.pid"), { force: true })
+      for (const [name, text] of [
+        ["backup_label", backup?.labelfile ?? ""],
+        ["standby.signal", ""]
+      ] as const) {
+        writeFileSync(join(data, name), text)
+        own(join(data, name))
+      }
+    })
+  )
+
+/**
+ * Starts a standby of a server of the tests' own, and waits until it follows. With `synchronous` the primary acknowledges
+ * nothing that the standby has not written.
+ */
+export const startStandby = async (
+  primary: Pick<TestPostgres, "url">,
+  { synchronous = false }: { readonly synchronous?: boolean } = {}
+): Promise<TestStandby> => {
+  const folder = mkdtempSync(join(tmpdir(), "svc-standby-"))
+  own(folder)
+  const [data, sockets] = [join(folder, "data"), join(folder, "sockets")]
+  mkdirSync(sockets)
+  own(sockets)
+  await copyData(primary.url, data)
+  const { hostname, port: primaryPort } = new URL(primary.url)
+  const connection = `host=${hostname} port=${primaryPort} user=postgres application_name=${STANDBY_NAME}`
+  appendFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${connection}'\n`)
+  const programs = await rowOf(primary.url, "select setting from pg_config where name = 'BINDIR'")
+  const port = await freePort()
+  const server = spawn(
+    join(String(programs?.setting), "postgres"),
+    ["-D", data, "-p", String(port), "-k", sockets, "-c", "listen_addresses=127.0.0.1"],
+    { ...asPlainUser, cwd: folder, stdio: "ignore" }
+  )
+  const leave = () => void server.kill("SIGQUIT")
+  process.on("exit", leave)
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+
+  const isSo = async (at: string, condition: string): Promise<boolean> =>
+    (await rowOf(at, `select (${condition}) as is_so`))?.is_so === true
+  const follows = `exists (select from pg_stat_replication where application_name = '${STANDBY_NAME}'
+    and state = 'streaming' ${synchronous ? "and sync_state = 'sync'" : ""})`
+  if (synchronous) {
+    await rowOf(primary.url, `alter system set synchronous_standby_names = '${STANDBY_NAME}'`)
+    await rowOf(primary.url, "select pg_reload_conf()")
+  }
+  await until("a standby that follows", () => isSo(primary.url, follows))
+
+  return {
+    url,
+    catchUp: async () => {
+      const head = await rowOf(primary.url, "select pg_current_wal_flush_lsn()::text as lsn")
+      await until("a standby that has everything", () =>
+        isSo(url, `pg_last_wal_replay_lsn() >= '${head?.lsn}'`)
+      )
+    },
+    disconnect: async () => {
+      await rowOf(url, "alter system set primary_conninfo = ''")
+      await rowOf(url, "select pg_reload_conf()")
+      await until("a standby that gets nothing", () =>
+        isSo(url, "not exists (select from pg_stat_wal_receiver)")
+      )
+      await until("a primary that nobody follows", () =>
+        isSo(primary.url, "not exists (select from pg_stat_replication)")
+      )
+    },
+    reconnect: async () => {
+      await rowOf(url, `alter system set primary_conninfo = '${connection}'`)
+      await rowOf(url, "select pg_reload_conf()")
+      await until("a standby that follows", () => isSo(primary.url, follows))
+    },
+    promote: async () => {
+      await rowOf(url, "select pg_promote()")
+      await until("a standby that takes writes", () => isSo(url, "not pg_is_in_recovery()"))
+    },
     crash: async () => {
       server.kill("SIGQUIT")
       await ended(server)
-    }
-  })
-  return {
-    primary: serverAt(primary, ports[0]),
-    standby: {
-      ...serverAt(standby, ports[1]),
-      promote: () => {
-        const { status } = spawnSync(join(native, "bin", "pg_ctl"), ["promote", "-w", "-D", copy], {
-          ...asPlainUser,
-          cwd: folder
-        })
-        if (status !== 0) throw new Error("the standby is not promoted")
-      }
     },
     stop: async () => {
       process.off("exit", leave)
-      leave()
-      await Promise.all(servers.map(ended))
+      server.kill("SIGINT")
+      await ended(server)
       rmSync(folder, { recursive: true, force: true })
     }
   }

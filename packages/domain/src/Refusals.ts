@@ -18,6 +18,12 @@ export class NotFound extends Data.TaggedError("NotFound")<Record<never, never>>
 /** The cursor was not made for this list. */
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<Record<never, never>> {}
 
+/**
+ * The cursor is of a history that has not become the store's: it was given before the store was put back to an earlier
+ * state, and events that its holder has may be gone.
+ */
+export class HistoryChanged extends Data.TaggedError("HistoryChanged")<Record<never, never>> {}
+
 /** The key stands for other input of the same operation (part 3). */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<Record<never, never>> {}
 

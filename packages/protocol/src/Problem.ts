@@ -53,8 +53,8 @@ export const PROBLEMS = {
   invalid_cursor: kind(
     400,
     "The cursor is not valid",
-    "The cursor was not issued for this list and these filters.",
-    "Start again without a cursor and go on with the next_cursor of each answer."
+    "The cursor was not issued for this list and these filters; or, as the detail then says, the history that it was given in has not become the store's: the service was put back to an earlier state of its data, and what you read up to this cursor may be gone.",
+    "Start again without a cursor and go on with the next_cursor of each answer. A cursor that was refused is never taken again. If the history changed, pass over events whose ids you have; an event that you have and are not given again was lost: settle with the service's operator what you did on the strength of it."
   ),
   authentication_required: kind(
     401,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
-import { WebhookTargetNotAllowed } from "@svc/domain/Refusals"
+import { HistoryChanged, InvalidCursor, WebhookTargetNotAllowed } from "@svc/domain/Refusals"
 import { Effect } from "effect"
 import { startApi } from "../../test/ApiUnderTest.ts"
 import { refusedOf, refusing } from "./RefusalProblem.ts"
@@ -15,6 +15,15 @@ describe("refusing", () => {
       assert.deepStrictEqual(refused.headers, { "retry-after": "5" })
     })
   )
+})
+
+describe("a cursor of another history", () => {
+  it("is told from a bad one by what to do", () => {
+    const { code, detail } = refusedOf(new HistoryChanged())
+    assert.strictEqual(code, "invalid_cursor")
+    assert.match(detail ?? "", /No later answer takes this cursor\. Begin again without it/u)
+    assert.strictEqual(refusedOf(new InvalidCursor()).detail, undefined)
+  })
 })
 
 describe("a webhook target that is not allowed", () => {

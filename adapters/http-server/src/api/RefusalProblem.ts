@@ -28,6 +28,7 @@ const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   ValidationFailed: "validation_failed",
   NotFound: "not_found",
   InvalidCursor: "invalid_cursor",
+  HistoryChanged: "invalid_cursor",
   IdempotencyKeyReused: "idempotency_key_reused",
   StateConflict: "state_conflict",
   TerminalStateConflict: "terminal_state_conflict",
@@ -70,6 +71,9 @@ const TARGET_FORM_DETAILS: { readonly [Fault in TargetFormFault]: string } = {
 const TARGET_NAME_DETAIL =
   "The host of the url does not resolve, or not to public addresses alone. If the name is new, register the endpoint once it does."
 
+const HISTORY_CHANGED_DETAIL =
+  "The history that this cursor was given in has not become the store's: the store was put back to an earlier state since then, and events that you have may be gone. No later answer takes this cursor. Begin again without it, pass over events whose ids you have, and look into those that you have and are not given again."
+
 /** `Retry-After` of a 503 that names no other time, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
@@ -93,6 +97,8 @@ export const refusedOf = (refusal: DomainRefusal): Refused => {
       })
     case "MandateLimitReached":
       return new Refused({ code, detail: refusal.detail })
+    case "HistoryChanged":
+      return new Refused({ code, detail: HISTORY_CHANGED_DETAIL })
     case "StoreUnavailable":
       return unavailable(refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
     case "IdentityKeysUnavailable":

@@ -1,6 +1,7 @@
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import {
+  isWithdrawn,
   type SigningKeyList,
   type SigningKeyRecord,
   SigningKeyRecords,
@@ -8,16 +9,16 @@ import {
 } from "@svc/store-postgres/SigningKeyRecords"
 import { Effect, Exit, Layer } from "effect"
 import { helpOf, masterKeyConfig, SETTINGS_OF } from "../Config.ts"
-import { badSetting, EXIT_TEMPORARY, StartFault } from "../StartFault.ts"
+import { badSetting, badUsage, EXIT_TEMPORARY, StartFault } from "../StartFault.ts"
 import { makeSigningKey, openSigningKey } from "../StoredSigningKey.ts"
-import { readOptions } from "./CommandOptions.ts"
+import { needed, readOptions } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 /** How long a new key is published before it signs, in seconds (part 7): verifiers may keep a key set for 300 s. */
 export const SIGNING_DELAY_SECONDS = 900n
 
 const stateOf = (key: SigningKeyRecord, { keys, now }: SigningKeyList): string => {
-  if (key.signsFrom === undefined) return "withdrawn"
+  if (isWithdrawn(key) || key.signsFrom === undefined) return "withdrawn"
   if (key.signsFrom > now) return "pending"
   return signingKeyAt(keys, now) === key ? "signing" : "retired"
 }
@@ -32,7 +33,8 @@ const shown = (key: SigningKeyRecord, list: SigningKeyList): object => {
     kid: key.publicJwk.kid,
     state: stateOf(key, list),
     created_at: formatInstant(key.createdAt),
-    signs_from: begins === undefined ? undefined : formatInstant(begins)
+    signs_from: begins === undefined ? undefined : formatInstant(begins),
+    withdrawn_at: key.withdrawnAt === undefined ? undefined : formatInstant(key.withdrawnAt)
   }
 }
 
@@ -81,10 +83,10 @@ const rotate: StoreCommand = {
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
 set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
-restart. The first key of a deployment signs at once. While one key waits for its turn, another is refused (75). The new
+restart. A key that somebody else has is withdrawn instead (svc signing-key withdraw). The first key of a deployment signs at once. While one key waits for its turn, another is refused (75). The new
 key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key that signs now, so that every server has it.
 
-  --now   for a compromise: signs at once, and withdraws a key that waits for its turn`,
+  --now   for the suspicion of a compromise: signs at once, and withdraws a key that waits for its turn`,
     SETTINGS_OF.storeAndMasterKey
   ),
   read: Effect.fnUntraced(function* (words) {
@@ -99,7 +101,7 @@ const list: StoreCommand = {
   summary: "lists the signing keys and says which of them signs",
   help: helpOf(
     `svc signing-key list: lists the signing keys, oldest first: signing, pending (published, signs from the time given),
-retired (published, private half removed) or withdrawn (published, never signed).`,
+retired (published, private half removed) or withdrawn (out of the key set).`,
     SETTINGS_OF.store
   ),
   read: Effect.fnUntraced(function* (words) {
@@ -111,4 +113,47 @@ retired (published, private half removed) or withdrawn (published, never signed)
   })
 }
 
-export const signingKeyCommands: ReadonlyArray<StoreCommand> = [rotate, list]
+/** An RFC 7638 thumbprint (SHA-256, base64url); it may begin with a hyphen, as an option does. */
+const KID = /^[A-Za-z0-9_-]{43}$/u
+
+const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: MasterKeys) {
+  const records = yield* SigningKeyRecords
+  yield* checkMasterKey(yield* records.list, masterKeys)
+  const successor = yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
+  const { signing, withdrawnAt } = yield* Effect.catchTag(
+    records.withdraw(kid, successor),
+    "SigningKeyUnknown",
+    () => Effect.fail(badUsage("no signing key has this kid; svc signing-key list shows all of them"))
+  )
+  return { kid, state: "withdrawn", withdrawn_at: formatInstant(withdrawnAt), signing_kid: signing }
+})
+
+const withdraw: StoreCommand = {
+  name: "signing-key withdraw",
+  summary: "takes a compromised signing key out of the key set, at once",
+  help: helpOf(
+    `svc signing-key withdraw <kid> --reason <text>: takes a compromised signing key out of the key set and removes its private
+half, at once and for good. If it is the key that signs, a new one takes its place in the same step, and a key that waits for
+its turn is withdrawn with it. From then on evidence is signed by the key given as signing_kid: fetch again what is needed.
+Evidence exported under the withdrawn key no longer verifies. Servers drop it from the key set within 5 s, without a restart;
+whoever keeps the key set may have it for 300 s more.
+
+  --reason <text>   why, for the operator log`,
+    SETTINGS_OF.storeAndMasterKey
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const place = words.findIndex((word, at) => KID.test(word) && words[at - 1] !== "--reason")
+    const kid = words[place]
+    if (kid === undefined) {
+      return yield* badUsage(
+        "the kid of the key is missing: svc signing-key withdraw <kid> --reason <text>; svc signing-key list shows them"
+      )
+    }
+    const { reason } = yield* readOptions({ reason: "one" }, words.toSpliced(place, 1))
+    yield* needed(reason, "reason")
+    const keys = yield* masterKeyConfig
+    return Effect.succeed({ organization: "", act: withdrawKey(kid, keys) })
+  })
+}
+
+export const signingKeyCommands: ReadonlyArray<StoreCommand> = [rotate, withdraw, list]

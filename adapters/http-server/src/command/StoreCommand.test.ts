@@ -11,6 +11,7 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { SigningKeyRecords } from "@svc/store-postgres/SigningKeyRecords"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
 import { answerOf } from "./StoreCommand.ts"
@@ -19,7 +20,7 @@ const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const ENV = { SVC_ENVIRONMENT: "test", SVC_MASTER_KEY: MASTER_KEY }
 
-const COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands]
+const COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
 
 const newFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-command-"))),
@@ -228,6 +229,90 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
         assert.notStrictEqual(last.kid, next.kid)
         assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
         assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
+      })
+    )
+  }
+)
+
+layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "an operator after an incident",
+  (it) => {
+    const listed = Effect.map(run("signing-key list"), ({ data }) =>
+      Object.fromEntries(
+        data.map((key: { readonly kid: string; readonly state: string }) => [key.kid, key.state])
+      )
+    )
+
+    it.effect("withdraws the stolen key that signs, by one command that works at once, and says why", () =>
+      Effect.gen(function* () {
+        const first = yield* run("signing-key rotate")
+        const pending = yield* run("signing-key rotate")
+        const words = ["--reason", "found in a public repository", first.kid, "--json"]
+        let answer = { kid: "", signing_kid: "", state: "" }
+        const [entry] = yield* logged(
+          Effect.tap(run("signing-key withdraw", words), (told) =>
+            Effect.sync(() => {
+              answer = told
+            })
+          )
+        )
+        assert.deepInclude(entry, {
+          organization: "",
+          command: "signing-key withdraw",
+          arguments: words.slice(0, 3)
+        })
+        assert.deepInclude(answer, { kid: first.kid, state: "withdrawn" })
+        assert.deepStrictEqual(yield* listed, {
+          [first.kid]: "withdrawn",
+          [pending.kid]: "withdrawn",
+          [answer.signing_kid]: "signing"
+        })
+        const records = yield* SigningKeyRecords
+        const { keys } = yield* records.list
+        assert.deepStrictEqual(
+          keys.map(({ sealed }) => sealed !== undefined),
+          [false, false, true]
+        )
+        // Again, it is what it was.
+        assert.deepStrictEqual(yield* run("signing-key withdraw", words), answer)
+        assert.lengthOf((yield* records.list).keys, 3)
+      })
+    )
+
+    it.effect("withdraws a key that no longer signs, and the one that does goes on", () =>
+      Effect.gen(function* () {
+        const before = yield* run("signing-key rotate", ["--now"])
+        const { kid } = yield* run("signing-key rotate", ["--now"])
+        const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
+        assert.strictEqual(told.signing_kid, kid)
+        assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
+      })
+    )
+
+    it.effect("is told what is missing or unknown, and nothing happens", () =>
+      Effect.gen(function* () {
+        const kid = "-".repeat(43)
+        const [code, line] = yield* faultOf("signing-key withdraw", [kid, "--reason", "x"])
+        assert.strictEqual(code, 64)
+        assert.match(line, /^no signing key has this kid; svc signing-key list/u)
+        assert.deepStrictEqual(yield* faultOf("signing-key withdraw", [kid]), [64, "--reason is missing"])
+        const [, missing] = yield* faultOf("signing-key withdraw", ["--reason", "x"])
+        assert.match(missing, /^the kid of the key is missing: svc signing-key withdraw <kid> --reason/u)
+      })
+    )
+
+    it.effect("says that the database was put back, and that is in the operator log", () =>
+      Effect.gen(function* () {
+        const acknowledge = (...words: ReadonlyArray<string>) => run("store acknowledge-history", words)
+        const unchanged = yield* acknowledge("--json")
+        assert.strictEqual(unchanged.outcome, "unchanged")
+        const [entry] = yield* logged(acknowledge("--restored"))
+        assert.deepInclude(entry, { command: "store acknowledge-history", arguments: ["--restored"] })
+        assert.notStrictEqual((yield* acknowledge()).history, unchanged.history)
+        assert.deepStrictEqual(yield* faultOf("store acknowledge-history", ["--restored", "--lossless"]), [
+          64,
+          "--lossless and --restored exclude each other"
+        ])
       })
     )
   }

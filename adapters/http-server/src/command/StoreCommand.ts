@@ -4,7 +4,7 @@ import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { OperatorLog } from "@svc/store-postgres/OperatorLog"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
-import { Console, Effect } from "effect"
+import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../Config.ts"
 import { type StartFault, storeFault } from "../StartFault.ts"
 import { storageLayer } from "../StoreLayer.ts"
@@ -77,6 +77,9 @@ export const answerOf = Effect.fnUntraced(function* (
   ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(storeFault())))
 })
 
+/** What the store has to tell goes where it does not mix with the answer. */
+const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
+
 /** A command on the store that `SVC_STORE` names, answered as JSON (part 9). */
 export const onStore = (command: StoreCommand): Command => ({
   name: command.name,
@@ -89,7 +92,7 @@ export const onStore = (command: StoreCommand): Command => ({
           const store = yield* storeConfig
           return yield* Effect.provide(work, storageLayer(store, { migrations: "require" }))
         })
-      )
+      ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(JSON.stringify(answer, null, 2))
     })
 })

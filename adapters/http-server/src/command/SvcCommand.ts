@@ -2,6 +2,7 @@ import { Console, Effect } from "effect"
 import { badUsage } from "../StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import type { Command } from "./Command.ts"
+import { historyCommands } from "./HistoryCommands.ts"
 import { listenCommand } from "./ListenCommand.ts"
 import { migrateCommand } from "./MigrateCommand.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
@@ -16,7 +17,7 @@ export const COMMANDS: ReadonlyArray<Command> = [
   serveCommand,
   workerCommand,
   migrateCommand,
-  ...[...organizationCommands, ...apiKeyCommands, ...signingKeyCommands].map(onStore),
+  ...[...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands].map(onStore),
   listenCommand,
   ...webhookCommands
 ]

@@ -86,7 +86,9 @@ const cursorFrom = Effect.fnUntraced(function* (
   if (from === "now") return yield* endOf(server)
   if (from === "start") return undefined
   if ((yield* awaitPage(server, from.after)) !== undefined) return from.after
-  return yield* badUsage("--after is no cursor of this organization's events")
+  return yield* badUsage(
+    "--after is no cursor of this organization's events, or one of a history that has not become the server's: begin with --from-start"
+  )
 })
 
 /**
@@ -104,7 +106,7 @@ export const listen = Effect.fn("listen")(function* (
     const askedAt = yield* Clock.currentTimeMillis
     const page: FeedPage | undefined = yield* awaitPage(server, after)
     if (page === undefined) {
-      yield* note("the server began anew; following from its first event")
+      yield* note("the server began anew, or lost what it recorded last; following from its first event")
       after = undefined
       continue
     }

@@ -1,4 +1,4 @@
-import { Context, type Effect } from "effect"
+import { Context, Data, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
 /** The position before an organization's first event. Every other one is a store's own, and of no meaning elsewhere. */
@@ -28,16 +28,25 @@ export interface EventFeedPage {
   readonly hasMore: boolean
 }
 
+/** A position cannot be read on from, now or ever. */
+export class PositionRefused extends Data.TaggedError("PositionRefused")<{
+  /**
+   * `not_given`: it is no position that this store gives. `history_changed`: it is of a history that has not become this
+   * store's, as of a database that was since put back to an earlier state; events before it may be others, or gone.
+   */
+  readonly reason: "not_given" | "history_changed"
+}> {}
+
 /**
  * Everything that is recorded of an organization, in one order for all readers (part 8). Events of a mandate come in the
  * order of its journal; those of different mandates in about the order in which they were recorded. No event ever appears
  * before a position that was given already, however late its append is done: whoever goes on from position to position
- * meets each event once.
+ * meets each event once. A position names the history that it was given in, and one whose own event is gone is refused for
+ * good: a store that lost the end of its history must not go on from there with other events in its place.
  */
 export class EventFeed extends Context.Service<
   EventFeed,
   {
-    /** `undefined`: `after` is no position that this store gives. */
-    readonly read: (query: EventFeedQuery) => Effect.Effect<EventFeedPage | undefined, StoreUnavailable>
+    readonly read: (query: EventFeedQuery) => Effect.Effect<EventFeedPage, PositionRefused | StoreUnavailable>
   }
 >()("@svc/domain/ports/EventFeed") {}

@@ -4,7 +4,7 @@ import { verifyEventHash } from "@svc/protocol/EventHash"
 import { commitReport, harnessOrganization, makeCaller, proposalBody } from "@svc/testkit/ProgramHarness"
 import { Effect } from "effect"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { EventFeed, FEED_START } from "../ports/EventFeed.ts"
+import { EventFeed, FEED_START, PositionRefused } from "../ports/EventFeed.ts"
 import { encodeCursor } from "./Cursor.ts"
 import { FEED_PAGE_BYTES, readEventFeed } from "./EventFeed.ts"
 
@@ -92,6 +92,19 @@ describe("the event feed", () => {
         assert.strictEqual(refused._tag, "InvalidCursor", query.after)
       }
     }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("tells a cursor of another history from one that is not its own", () =>
+    Effect.gen(function* () {
+      const refusal = (reason: PositionRefused["reason"]) =>
+        Effect.flip(
+          Effect.provideService(readEventFeed({ organization, limit: 1 }), EventFeed, {
+            read: () => Effect.fail(new PositionRefused({ reason }))
+          })
+        )
+      assert.strictEqual((yield* refusal("history_changed"))._tag, "HistoryChanged")
+      assert.strictEqual((yield* refusal("not_given"))._tag, "InvalidCursor")
+    })
   )
 
   it.effect("asks the store for no more than a page of bytes", () =>

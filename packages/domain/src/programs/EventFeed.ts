@@ -2,7 +2,7 @@ import type { ListPage } from "@svc/protocol/ListPage"
 import { Effect } from "effect"
 import { EventFeed, FEED_START, type FeedEvent } from "../ports/EventFeed.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
-import { InvalidCursor } from "../Refusals.ts"
+import { HistoryChanged, InvalidCursor } from "../Refusals.ts"
 import { encodeCursor, textCursor } from "./Cursor.ts"
 
 /** Bytes of events from which on a page ends, however many were asked for. */
@@ -25,13 +25,16 @@ export const readEventFeed = Effect.fn("readEventFeed")(function* (query: {
   readonly organization: string
   readonly after?: string
   readonly limit: number
-}): Effect.fn.Return<FeedPage, InvalidCursor | StoreUnavailable, EventFeed> {
+}): Effect.fn.Return<FeedPage, InvalidCursor | HistoryChanged | StoreUnavailable, EventFeed> {
   const { limit, organization } = query
   const feed = yield* EventFeed
   const scope = { list: "feed", organization }
   const after = (yield* textCursor(scope, query.after)) ?? FEED_START
-  const page = yield* feed.read({ organization, after, limit, bytes: FEED_PAGE_BYTES })
-  if (page === undefined) return yield* new InvalidCursor()
+  const page = yield* Effect.catchTag(
+    feed.read({ organization, after, limit, bytes: FEED_PAGE_BYTES }),
+    "PositionRefused",
+    ({ reason }) => Effect.fail(reason === "history_changed" ? new HistoryChanged() : new InvalidCursor())
+  )
   return {
     data: page.events.map(shown),
     has_more: page.hasMore,

@@ -14,6 +14,8 @@ import { everyDue } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, setTo } from "../../test/MemoryPrograms.ts"
+import { encodeCursor } from "./Cursor.ts"
+import { journalPosition } from "./JournalCursor.ts"
 
 const caller = makeCaller()
 const organization = caller.organization.id
@@ -319,6 +321,20 @@ describe("lists of events", () => {
         yield* tagOf(caller.events({ mandateId: other.resource.id, limit: 2, cursor })),
         "InvalidCursor"
       )
+      const scope = { list: "events", mandate_id: mandateId }
+      for (const [after, tag] of [
+        [2, "InvalidCursor"],
+        ["2", "InvalidCursor"],
+        ["0.AAAA", "InvalidCursor"],
+        // Another event at the same place, and one that the journal has not come to.
+        [journalPosition(2, stored[0]!), "HistoryChanged"],
+        [journalPosition(99, stored[1]!), "HistoryChanged"]
+      ] as const) {
+        assert.strictEqual(
+          yield* tagOf(caller.events({ mandateId, limit: 2, cursor: encodeCursor(scope, after) })),
+          tag
+        )
+      }
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

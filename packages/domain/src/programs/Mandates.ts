@@ -25,13 +25,15 @@ import type { Randomness } from "../ports/Randomness.ts"
 import { TimeZones } from "../ports/TimeZones.ts"
 import {
   type CommitmentReused,
+  HistoryChanged,
   type IdempotencyKeyReused,
   type InvalidCursor,
   NotFound,
   ValidationFailed
 } from "../Refusals.ts"
 import type { TimeZoneTable } from "../TimeZoneTable.ts"
-import { numberCursor, pageOf, textCursor } from "./Cursor.ts"
+import { pageOf, textCursor } from "./Cursor.ts"
+import { isAt, journalCursor, journalPosition } from "./JournalCursor.ts"
 import { settledList } from "./SettledList.ts"
 import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "./StreamProgram.ts"
 import {
@@ -257,26 +259,30 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
   readonly limit: number
 }): Effect.fn.Return<
   ListPage<string>,
-  InvalidCursor | NotFound | StoreUnavailable,
+  InvalidCursor | HistoryChanged | NotFound | StoreUnavailable,
   MandateStore | Randomness
 > {
   const store = yield* MandateStore
   const scope = { list: "events", mandate_id: query.mandateId }
-  const afterSeq = (yield* numberCursor(scope, query.cursor)) ?? 0
+  const position = yield* journalCursor(scope, query.cursor)
+  const afterSeq = position?.seq ?? 0
   const current = yield* readNamed(query)
-  const texts = yield* store.journal({
+  const found = yield* store.journal({
     organization: query.organization,
     mandate: query.mandateId,
-    afterSeq,
+    // The event of the cursor too, which tells whether what its holder has read is still what is before it.
+    afterSeq: Math.max(afterSeq - 1, 0),
     uptoSeq: current.head.seq,
-    limit: query.limit + 1
+    limit: query.limit + 2
   })
+  if (position !== undefined && !isAt(position, found[0])) return yield* new HistoryChanged()
+  const texts = position === undefined ? found : found.slice(1)
   const numbered = texts.map((text, index) => ({ text, seq: afterSeq + index + 1 }))
   return pageOf(
     scope,
     numbered,
     query.limit,
-    (entry) => entry.seq,
+    (entry) => journalPosition(entry.seq, entry.text),
     (entry) => entry.text
   )
 })

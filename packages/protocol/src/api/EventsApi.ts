@@ -10,7 +10,8 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
     limit: listQuery.limit,
     after: Schema.optionalKey(
       Schema.String.annotate({
-        description: "next_cursor of an earlier answer; opaque, and good for as long as you like"
+        description:
+          "next_cursor of an earlier answer; opaque, and good for as long as the service's data is not put back to an earlier state, after which it is invalid_cursor for good"
       })
     )
   },

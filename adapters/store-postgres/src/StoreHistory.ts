@@ -1,0 +1,112 @@
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { Context, Data, Effect } from "effect"
+import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { guarded } from "./StoreFault.ts"
+
+/**
+ * Where a history was recorded: a cluster (its system identifier) and its timeline, which a promotion changes. Absent is
+ * what the server does not tell; a replica tells neither.
+ */
+export interface DatabaseIdentity {
+  readonly cluster: string | undefined
+  readonly timeline: string | undefined
+}
+
+/** The history that goes on, and whether the database is still the one that it was recorded on. */
+export interface HistoryState {
+  readonly history: string
+  readonly isAcknowledged: boolean
+  readonly known: DatabaseIdentity
+  readonly found: DatabaseIdentity
+}
+
+/** What an operator says of a change. */
+export interface Acknowledgement {
+  /** Nothing that was acknowledged is lost: cursors of the history before stay good. */
+  readonly isLossless: boolean
+  /** The database was put back, though it is the same cluster on the same timeline, as after a disk snapshot. */
+  readonly isRestored: boolean
+}
+
+export interface Acknowledged {
+  /**
+   * `unchanged`: there is nothing to acknowledge. `positions_ahead`: the events were loaded from another server and have
+   * the numbers of its transactions, which this one has not come to; nothing was done.
+   */
+  readonly outcome: "begun" | "unchanged" | "positions_ahead"
+  /** The history that goes on now. */
+  readonly history: string
+}
+
+/** The cause of every 503 until an operator has acknowledged the change. */
+export class HistoryUnacknowledged extends Data.TaggedError("HistoryUnacknowledged")<Record<never, never>> {
+  override readonly message =
+    "the history of the store changed and no operator has acknowledged it: svc store acknowledge-history"
+}
+
+/** Seconds that callers are asked to wait: an operator has to look at it. */
+const RETRY_AFTER_SECONDS = 5
+
+export const historyUnacknowledged: Effect.Effect<never, StoreUnavailable> = Effect.suspend(() =>
+  Effect.fail(
+    new StoreUnavailable({ cause: new HistoryUnacknowledged(), retryAfterSeconds: RETRY_AFTER_SECONDS })
+  )
+)
+
+const STATE = "select * from {schema}.history_state()"
+
+const ACKNOWLEDGE = "select * from {schema}.acknowledge_history($1::boolean, $2::boolean)"
+
+interface StateRow {
+  readonly o_history: string
+  readonly o_is_acknowledged: boolean
+  readonly o_known_cluster: string | null
+  readonly o_known_timeline: string | null
+  readonly o_cluster: string | null
+  readonly o_timeline: string | null
+}
+
+interface AcknowledgedRow {
+  readonly o_outcome: Acknowledged["outcome"]
+  readonly o_history: string
+}
+
+/** The identity of the store's history, by which it is noticed that a database lost its end or is another one. */
+export class StoreHistory extends Context.Service<
+  StoreHistory,
+  {
+    readonly state: Effect.Effect<HistoryState, StoreUnavailable>
+    /** Begins a history on the database as it is now; by several at once, one does. */
+    readonly acknowledge: (how: Acknowledgement) => Effect.Effect<Acknowledged, StoreUnavailable>
+  }
+>()("@svc/store-postgres/StoreHistory") {}
+
+const identityOf = (cluster: string | null, timeline: string | null): DatabaseIdentity => ({
+  cluster: cluster ?? undefined,
+  timeline: timeline ?? undefined
+})
+
+export const makeStoreHistory = ({ schema, server, writes }: PostgresClients): StoreHistory["Service"] => {
+  // Where writes go, without counting as one.
+  const state = statement<StateRow>(server?.sessions ?? writes, schema, STATE)
+  const acknowledge = statement<AcknowledgedRow>(writes, schema, ACKNOWLEDGE)
+  return {
+    state: Effect.suspend(() =>
+      guarded(
+        Effect.map(state([]), ([row]) => ({
+          history: row!.o_history,
+          isAcknowledged: row!.o_is_acknowledged,
+          known: identityOf(row!.o_known_cluster, row!.o_known_timeline),
+          found: identityOf(row!.o_cluster, row!.o_timeline)
+        }))
+      )
+    ),
+    acknowledge: ({ isLossless, isRestored }) =>
+      guarded(
+        Effect.map(acknowledge([String(isLossless), String(isRestored)]), ([row]) => ({
+          outcome: row!.o_outcome,
+          history: row!.o_history
+        }))
+      )
+  }
+}

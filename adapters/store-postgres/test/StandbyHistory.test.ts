@@ -1,0 +1,159 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { pause } from "../soak/ServerFleet.ts"
+import { ROOT, SVC } from "../soak/ServerProgram.ts"
+import { type ServerRequest, startDeployment, type TestDeployment } from "./TestDeployment.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
+import { startAddress, startStandby, type TestAddress, type TestStandby } from "./TestStandby.ts"
+
+/*
+ * A primary is lost and a standby takes its place at the same address, while the server process keeps running: first an
+ * asynchronous one, which lacks the last of what was acknowledged, then a synchronous one.
+ */
+
+const primary = await startTestPostgres()
+
+const TIMEOUT_MILLISECONDS = 120_000
+const POLL_MILLISECONDS = 50
+const POLLS = 600
+
+const DAY_MILLISECONDS = 86_400_000
+
+const LOST = 2
+const SURVIVING = 3
+
+const newMandate = (number: number) => ({
+  method: "POST" as const,
+  path: "/v1/mandates",
+  body: {
+    kind: "SINGLE",
+    subject_reference: `user_${number}`,
+    policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+    window: { ends_at: new Date(Date.now() + DAY_MILLISECONDS).toISOString() }
+  }
+})
+
+const get = (path: string) => ({ method: "GET" as const, path })
+
+/** Waits for `GET /readyz` to answer so; gives what it says. */
+const untilReadiness = async (url: string, status: number): Promise<string> => {
+  for (let poll = 0; poll < POLLS; poll++) {
+    const answer = await fetch(`${url}/readyz`)
+    const text = await answer.text()
+    if (answer.status === status && !text.includes("cannot be reached")) return text
+    await pause(POLL_MILLISECONDS)
+  }
+  throw new Error(`/readyz never answered ${status}`)
+}
+
+const svc = async (store: string, ...words: ReadonlyArray<string>) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [SVC, ...words], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH ?? "", SVC_STORE: store }
+  })
+  return JSON.parse(stdout)
+}
+
+describe.skipIf(primary?.own === undefined)("a deployment whose standby takes the primary's place", () => {
+  const endings: Array<() => Promise<void>> = []
+  let address: TestAddress
+  let deployment: TestDeployment
+  let promoted: TestStandby
+
+  beforeAll(async () => {
+    endings.push(() => primary!.stop())
+    address = await startAddress(primary!.url)
+    endings.push(() => address.stop())
+    deployment = await startDeployment(address.url, [{}])
+    endings.push(() => deployment.end())
+  }, TIMEOUT_MILLISECONDS)
+
+  afterAll(async () => {
+    for (const end of endings.reverse()) await end()
+  })
+
+  const serverUrl = () => deployment.servers[0]!.url
+  const send = (request: ServerRequest) => deployment.send(deployment.servers[0]!, request)
+
+  const create = async (number: number): Promise<string> => {
+    const { body, status } = await deployment.insist(deployment.servers[0]!, newMandate(number))
+    assert.strictEqual(status, 201, JSON.stringify(body))
+    return body.id
+  }
+
+  const feedEnd = async (): Promise<string> => (await send(get("/v1/events?limit=100"))).body.next_cursor
+
+  const follow = async (url: string, options: { readonly synchronous: boolean }) => {
+    const standby = await startStandby({ url }, options)
+    endings.push(() => standby.stop())
+    return standby
+  }
+
+  const assertRefusedForGood = async (cursor: string) => {
+    const { body, status } = await send(get(`/v1/events?after=${cursor}`))
+    assert.deepStrictEqual([status, body.code], [400, "invalid_cursor"])
+    assert.match(body.detail, /^The history that this cursor was given in .* Begin again without it/u)
+  }
+
+  it("says that something may be lost until an operator acknowledges it, and takes no cursor of before again", {
+    timeout: TIMEOUT_MILLISECONDS
+  }, async () => {
+    for (let number = 0; number < SURVIVING; number++) await create(number)
+    const survivingCursor = await feedEnd()
+    promoted = await follow(primary!.url, { synchronous: false })
+    await promoted.catchUp()
+    await promoted.disconnect()
+    const lost: Array<string> = []
+    for (let number = 0; number < LOST; number++) lost.push(await create(number))
+    const lostCursor = await feedEnd()
+    await primary!.own!.crash()
+    await promoted.promote()
+    address.moveTo(promoted.url)
+
+    assert.match(await untilReadiness(serverUrl(), 503), /svc store acknowledge-history/u)
+    for (const cursor of ["", `?after=${lostCursor}`, `?after=${survivingCursor}`]) {
+      assert.strictEqual((await send(get(`/v1/events${cursor}`))).status, 503)
+    }
+    assert.strictEqual((await send(newMandate(9))).status, 503)
+    assert.strictEqual((await send(get(`/v1/mandates/${lost[0]}`))).status, 404)
+    assert.lengthOf((await send(get("/v1/mandates"))).body.data, SURVIVING)
+
+    const begun = await svc(address.url, "store", "acknowledge-history", "--json")
+    assert.deepInclude(begun, { outcome: "begun", lossless: false })
+    await untilReadiness(serverUrl(), 200)
+    for (let number = 0; number <= LOST; number++) {
+      await create(number)
+      await assertRefusedForGood(lostCursor)
+      await assertRefusedForGood(survivingCursor)
+    }
+    const { body } = await send(get("/v1/events"))
+    assert.lengthOf(body.data, SURVIVING + LOST + 1)
+    assert.strictEqual((await send(get(`/v1/events?after=${body.next_cursor}`))).status, 200)
+    const told = deployment.faults.filter((fault) => fault.includes("the history of the store changed"))
+    assert.lengthOf(told, 1)
+    assert.match(told[0]!, /"level":"error".*"recorded_on":"\d+\/00000001","found_on":"\d+\/00000002"/u)
+  })
+
+  it("goes on with the cursors of before when its operator knows that nothing is lost", {
+    timeout: TIMEOUT_MILLISECONDS
+  }, async () => {
+    const standby = await follow(promoted.url, { synchronous: true })
+    const mandate = await create(1)
+    const cursor = await feedEnd()
+    await promoted.crash()
+    await standby.promote()
+    address.moveTo(standby.url)
+    await untilReadiness(serverUrl(), 503)
+    const begun = await svc(address.url, "store", "acknowledge-history", "--lossless")
+    assert.deepInclude(begun, { outcome: "begun", lossless: true })
+    await untilReadiness(serverUrl(), 200)
+    assert.strictEqual((await send(get(`/v1/mandates/${mandate}`))).status, 200)
+    const next = await create(2)
+    const { body } = await send(get(`/v1/events?after=${cursor}`))
+    assert.deepStrictEqual(
+      body.data.map((event: { readonly mandate_id: string }) => event.mandate_id),
+      [next]
+    )
+  })
+})

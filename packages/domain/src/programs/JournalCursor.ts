@@ -1,0 +1,37 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { Effect } from "effect"
+import { InvalidCursor } from "../Refusals.ts"
+import { type ListScope, textCursor } from "./Cursor.ts"
+
+/** An event of a mandate's journal, as a cursor names it. */
+export interface JournalPosition {
+  readonly seq: number
+  /** Of the event's canonical text, and so, by its chain of hashes, of every event up to it. */
+  readonly digest: string
+}
+
+const POSITION = /^([1-9][0-9]{0,14})\.([A-Za-z0-9_-]{43})$/u
+
+const digestOf = (text: string): string => encodeBase64Url(sha256(utf8ToBytes(text)))
+
+/** What a cursor holds after the event with this `seq` and text. */
+export const journalPosition = (seq: number, text: string): string => `${seq}.${digestOf(text)}`
+
+/** Whether an event is the one that the cursor was given after: its place may hold another, of another history. */
+export const isAt = ({ digest }: JournalPosition, text: string | undefined): boolean =>
+  text !== undefined && digestOf(text) === digest
+
+/** The event in a cursor of a journal. */
+export const journalCursor = (
+  scope: ListScope,
+  cursor: string | undefined
+): Effect.Effect<JournalPosition | undefined, InvalidCursor> =>
+  Effect.flatMap(textCursor(scope, cursor), (after) => {
+    if (after === undefined) return Effect.succeed(undefined)
+    const [, seq, digest] = POSITION.exec(after) ?? []
+    return digest === undefined
+      ? Effect.fail(new InvalidCursor())
+      : Effect.succeed({ seq: Number(seq), digest })
+  })
