@@ -80,3 +80,19 @@ export const post = async <Name extends keyof Actions>(
     owed--
   }
 }
+
+/** A look that takes longer, in milliseconds, is not answered. */
+const LOOK_TIMEOUT_MS = 5_000
+
+/** Whether the service can say how things stand: that the link is open, or that it is closed. */
+export const canBeAsked = async (): Promise<boolean> => {
+  try {
+    const signal = AbortSignal.timeout(LOOK_TIMEOUT_MS)
+    const { ok, status } = await fetch(location.pathname, { method: "HEAD", cache: "no-store", signal })
+    return ok || status === GONE
+  } catch {
+    return false
+  }
+}
+
+const GONE = 410

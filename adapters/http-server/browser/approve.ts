@@ -10,7 +10,7 @@ import {
   WebAuthnAbortService
 } from "@simplewebauthn/browser"
 import type { ScriptWords } from "../src/approval/words/PageWords.ts"
-import { isSending, post, Refusal, type Step } from "./Requests.ts"
+import { canBeAsked, isSending, post, Refusal, type Step } from "./Requests.ts"
 import { areShown, element, showLines } from "./Statement.ts"
 
 const MILLISECONDS_PER_SECOND = 1000
@@ -21,8 +21,13 @@ const words: ScriptWords = JSON.parse(main.dataset.words!)
 /** The instant, by this device's clock, at which the session ends. */
 const endsAt = Date.now() + Number(main.dataset.remaining)
 
-const say = (text: string): void => {
-  element("status").textContent = text
+/** What goes wrong must not look like what goes on. */
+type Tone = "progress" | "failure"
+
+const say = (text: string, tone: Tone): void => {
+  const status = element("status")
+  status.dataset.tone = tone
+  status.textContent = text
 }
 
 /** Nothing is left to do here. */
@@ -30,24 +35,36 @@ let isOver = false
 
 const back = element("back")
 
-const close = (title: string, explanation: string): void => {
-  if (isOver) return
-  isOver = true
-  WebAuthnAbortService.cancelCeremony()
+const showEnd = (): void => {
   const heading = document.createElement("h1")
   heading.tabIndex = -1
-  heading.textContent = title
+  heading.textContent = words.endTitle
   const paragraph = document.createElement("p")
-  paragraph.textContent = explanation
-  document.title = title
+  paragraph.className = "notice failure"
+  paragraph.textContent = words.endText
+  document.title = words.endTitle
   back.textContent = words.goBack
+  back.className = "onward"
   main.replaceChildren(heading, paragraph, back)
   heading.focus()
 }
 
+/**
+ * The link is closed. What was decided, here, in another tab or on a way whose answer was lost, only the service can say: its
+ * page of the closed link takes the place of this one.
+ */
+const end = async (): Promise<void> => {
+  if (isOver) return
+  isOver = true
+  WebAuthnAbortService.cancelCeremony()
+  if (document.getElementById("actions") !== null) setBusy(true)
+  if (await canBeAsked()) location.reload()
+  else showEnd()
+}
+
 const leave = (text: string, address: string): void => {
   isOver = true
-  say(text)
+  say(text, "progress")
   element("actions").hidden = true
   // Should the browser stay, there is a way on.
   back.textContent = words.goBack
@@ -83,16 +100,16 @@ const withinSession = <Options extends { readonly timeout?: number }>(options: O
 })
 
 const register = async ({ options }: Extract<Step, { step: "register" }>): Promise<void> => {
-  say(words.creatingPasskey)
+  say(words.creatingPasskey, "progress")
   const created = await startRegistration({ optionsJSON: withinSession(options) })
-  say(words.working)
+  say(words.working, "progress")
   await send("passkey", created)
   hasNewPasskey = true
   element("approve").textContent = words.approveWithPasskey
 }
 
 const approve = async (): Promise<void> => {
-  say(words.working)
+  say(words.working, "progress")
   let next = await nextStep()
   if (next.step === "register") {
     await register(next)
@@ -102,19 +119,19 @@ const approve = async (): Promise<void> => {
   const { lines } = next.statement.display
   if (!areShown(lines)) {
     showLines(lines)
-    say(words.linesChanged)
+    say(words.linesChanged, "failure")
     element("details").focus()
     return
   }
-  say(words.confirming)
+  say(words.confirming, "progress")
   const assertion = await startAuthentication({ optionsJSON: withinSession(next.options) })
-  say(words.working)
+  say(words.working, "progress")
   const { redirect_to } = await send("approval", assertion)
   leave(words.approved, redirect_to)
 }
 
 const decline = async (): Promise<void> => {
-  say(words.declining)
+  say(words.declining, "progress")
   try {
     await nextStep()
   } catch (error) {
@@ -127,21 +144,24 @@ const decline = async (): Promise<void> => {
 
 // ------------------------------------------------------------------------------------------------ faults
 
-const sayRefusal = ({ code }: Refusal): void => {
-  if (code === "approval_session_closed") close(words.closedTitle, words.closedText)
-  else if (code === "approval_session_bound") say(words.otherBrowser)
-  else if (code === "enrolment_not_allowed") say(words.noPasskeyAllowed)
-  else if (code === "passkey_verification_failed" || code === "validation_failed") say(words.passkeyRefused)
-  else say(words.tryAgain)
+const sayRefusal = async ({ code }: Refusal): Promise<void> => {
+  if (code === "approval_session_closed") await end()
+  else if (code === "approval_session_bound") say(words.otherBrowser, "failure")
+  else if (code === "enrolment_not_allowed") say(words.noPasskeyAllowed, "failure")
+  else if (code === "passkey_verification_failed" || code === "validation_failed")
+    say(words.passkeyRefused, "failure")
+  else say(words.tryAgain, "failure")
 }
 
 /** Browsers answer a closed dialog, a dialog without a press, and a time that ran out with one and the same name. */
 const sayDialogFault = (error: unknown): void => {
   const name = error instanceof Error ? error.name : ""
   if (name === "NotAllowedError" || name === "AbortError") {
-    say(hasNewPasskey ? words.oneMoreStep : words.dialogClosed)
-  } else if (name === "NotSupportedError" || name === "ConstraintError") say(words.passkeyUnsupported)
-  else say(words.passkeyFailed)
+    if (hasNewPasskey) say(words.oneMoreStep, "progress")
+    else say(words.dialogClosed, "failure")
+  } else if (name === "NotSupportedError" || name === "ConstraintError")
+    say(words.passkeyUnsupported, "failure")
+  else say(words.passkeyFailed, "failure")
 }
 
 let isBusy = false
@@ -159,7 +179,7 @@ const onPress = (run: () => Promise<void>) => async (): Promise<void> => {
     await run()
   } catch (error) {
     if (isOver) return
-    if (error instanceof Refusal) sayRefusal(error)
+    if (error instanceof Refusal) await sayRefusal(error)
     else sayDialogFault(error)
   } finally {
     if (!isOver) setBusy(false)
@@ -168,13 +188,27 @@ const onPress = (run: () => Promise<void>) => async (): Promise<void> => {
 
 // -------------------------------------------------------------------------------------------------- time
 
-/** Seconds before the end at which the time is spoken. */
-const WARNING_SECONDS = 60
+/** Seconds before the end from which the time is loud, and at which it is spoken. */
+const LAST_MINUTE_SECONDS = 60
+/** Seconds before the end at which whatever a screen reader says is interrupted. */
+const ALARM_SECONDS = 20
 
 const clockText = (seconds: number): string =>
   `${Math.floor(seconds / SECONDS_PER_MINUTE)}:${String(seconds % SECONDS_PER_MINUTE).padStart(2, "0")}`
 
-let hasWarned = false
+/** Says a text once: setting it each second would have it spoken each second. */
+const announce = (id: "announcement" | "alarm", text: string): void => {
+  const region = element(id)
+  if (region.textContent !== text) region.textContent = text
+}
+
+const warn = (seconds: number): void => {
+  element("limit").classList.add("urgent")
+  element("hurry").hidden = false
+  element("hurry-timer").textContent = clockText(seconds)
+  if (seconds > ALARM_SECONDS) announce("announcement", words.oneMinuteLeft)
+  else announce("alarm", words.twentySecondsLeft)
+}
 
 const tick = (): void => {
   if (isOver) {
@@ -183,13 +217,8 @@ const tick = (): void => {
   }
   const seconds = Math.max(0, Math.ceil((endsAt - Date.now()) / MILLISECONDS_PER_SECOND))
   element("timer").textContent = clockText(seconds)
-  if (seconds <= WARNING_SECONDS && !hasWarned) {
-    hasWarned = true
-    element("announcement").textContent = words.oneMinuteLeft
-  }
-  if (seconds > 0 || isSending()) return
-  // What was decided, here, in another tab or on a way whose answer was lost, only the caller can show.
-  close(words.expiredTitle, words.closedText)
+  if (seconds <= LAST_MINUTE_SECONDS) warn(seconds)
+  if (seconds === 0 && !isSending()) void end()
 }
 
 // ------------------------------------------------------------------------------------------------- start
@@ -209,7 +238,7 @@ const start = (): void => {
   if (browserSupportsWebAuthn()) return
   element("approve").hidden = true
   element("ahead").hidden = true
-  say(words.noPasskeys)
+  say(words.noPasskeys, "failure")
 }
 
 // Without a way to approve there is nothing to press.

@@ -39,8 +39,8 @@ export const DevFile = Schema.Struct({
 })
 export type DevFile = typeof DevFile.Type
 
-/** Where the two listeners are. */
-export type Addresses = Pick<DevFile, "base_url" | "approval_base_url">
+/** Where the listeners are. */
+export type Addresses = Pick<DevFile, "base_url" | "approval_base_url" | "return_origin">
 
 const makeTenant = (milliseconds: number) => ({
   organization_id: formatIdentifier(
@@ -61,7 +61,6 @@ const makeDevFile = (addresses: Addresses, milliseconds: number): DevFile => ({
   ...addresses,
   ...makeTenant(milliseconds),
   identity: { issuer: "https://identity.dev.invalid", audience: "svc-dev", private_jwk: makeIdentityJwk() },
-  return_origin: "http://localhost:3000",
   second_organization: makeTenant(milliseconds)
 })
 
@@ -99,14 +98,10 @@ const replace = async (folder: string, path: string, file: DevFile): Promise<voi
  * The file of an earlier start with the present addresses, or everything made anew. Identifiers, API keys and the
  * identity key stay the same over restarts.
  */
-export const readDevFile = Effect.fn("readDevFile")(function* (
-  folder: string,
-  addresses: Addresses
-): Effect.fn.Return<DevFile, StartFault> {
-  const existing = yield* readExisting(join(folder, DEV_FILE_NAME))
-  const now = yield* Clock.currentTimeMillis
-  return existing === undefined ? makeDevFile(addresses, now) : { ...existing, ...addresses }
-})
+export const devFileWith = (existing: DevFile | undefined, addresses: Addresses): Effect.Effect<DevFile> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    existing === undefined ? makeDevFile(addresses, now) : { ...existing, ...addresses }
+  )
 
 /** Writes the file, readable by its owner alone. */
 export const writeDevFile = (folder: string, file: DevFile): Effect.Effect<void, StartFault> => {

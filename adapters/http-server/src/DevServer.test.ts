@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
+import { createHash, createPrivateKey, randomUUID, sign } from "node:crypto"
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
@@ -7,6 +8,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { ask, openConnection } from "../test/RawExchange.ts"
+import type { DevFile } from "./DevFile.ts"
 
 const MAIN = fileURLToPath(new URL("bin/dev.ts", import.meta.url))
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
@@ -38,6 +40,8 @@ interface Run {
   readonly exited: Promise<{ readonly code: number | null; readonly errors: string }>
   /** Settles when it says that it listens, or ends. */
   readonly ready: Promise<void>
+  /** What it has written so far. */
+  readonly output: () => string
 }
 
 const run = (env: Readonly<Record<string, string>>): Run => {
@@ -54,10 +58,14 @@ const run = (env: Readonly<Record<string, string>>): Run => {
   const exited = new Promise<{ code: number | null; errors: string }>((resolve) =>
     child.once("close", (code) => resolve({ code, errors }))
   )
+  let written = ""
   const said = new Promise<void>((resolve) =>
-    child.stdout.on("data", (chunk) => String(chunk).includes("Not for production") && resolve())
+    child.stdout.on("data", (chunk) => {
+      written += chunk
+      if (written.includes("Not for production")) resolve()
+    })
   )
-  return { child, exited, ready: Promise.race([said, exited.then(() => {})]) }
+  return { child, exited, ready: Promise.race([said, exited.then(() => {})]), output: () => written }
 }
 
 const ports = async () => ({
@@ -95,6 +103,35 @@ const createMandate = async (port: number, key: string) => {
   const body = await answer.json()
   assert.strictEqual(answer.status, 201, JSON.stringify(body))
   return read(port, key, `/v1/mandates/${body.id}`)
+}
+
+const base64url = (json: unknown) => Buffer.from(JSON.stringify(json)).toString("base64url")
+
+/** What the caller's backend vouches for its user with. */
+const assertionOf = ({ identity }: DevFile): string => {
+  const iat = Math.floor(Date.now() / 1000)
+  const { audience: aud, issuer: iss, private_jwk } = identity
+  const claims = { iss, aud, sub: "user_1", jti: randomUUID(), iat, exp: iat + 60 }
+  const input = `${base64url({ alg: "ES256", kid: private_jwk.kid })}.${base64url(claims)}`
+  const key = createPrivateKey({ key: private_jwk, format: "jwk" })
+  return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`
+}
+
+const openApprovalSession = async (file: DevFile, mandateId: string, return_url: string) => {
+  const answer = await fetch(`${file.base_url}/v1/mandates/${mandateId}/approval-sessions`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${file.api_key}`,
+      "content-type": "application/json",
+      "idempotency-key": randomUUID()
+    },
+    body: JSON.stringify({
+      identity_assertion: assertionOf(file),
+      return_url,
+      return_state: "state <of> sixteen characters"
+    })
+  })
+  return { status: answer.status, ...(await answer.json()) }
 }
 
 /** A receiver of webhooks on this machine, and the bodies that it got. */
@@ -196,6 +233,57 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     child.kill("SIGTERM")
     assert.strictEqual((await exited).code, 0)
     await cut
+  })
+
+  it("shows who comes back from an approval what the caller does next, on an origin of its own", {
+    timeout: 2 * GIVE_UP_MS
+  }, async () => {
+    const env = { ...(await ports()), SVC_STORE: "memory" }
+    const first = run(env)
+    await first.ready
+    const file: DevFile = await devFile()
+    const mandate = await createMandate(Number(env.SVC_PORT), file.api_key)
+    const session = await openApprovalSession(file, mandate.id, `${file.return_origin}/done`)
+    assert.strictEqual(session.status, 201)
+    const back = `return_state=state+%3Cof%3E+sixteen+characters&approval_session_id=${session.id}`
+    const answer = await fetch(`${file.return_origin}/done?${back}`)
+    const page = await answer.text()
+    assert.strictEqual(answer.status, 200, page)
+    assert.include(page, `<code>call GET /v1/mandates/${mandate.id}</code>`)
+    assert.include(page, `curl ${file.base_url}/v1/mandates/${mandate.id} -H `)
+    assert.include(page, "<code>state &lt;of&gt; sixteen characters</code>")
+    const style = createHash("sha256")
+      .update(/<style>(.*?)<\/style>/su.exec(page)?.[1] ?? "")
+      .digest("base64")
+    assert.include(answer.headers.get("content-security-policy"), `style-src 'sha256-${style}'`)
+    // Nothing is taken for an answer that no approval page sent.
+    assert.include(await (await fetch(file.return_origin)).text(), "was not sent by an approval page")
+    const unknown = await fetch(`${file.return_origin}/?return_state=a&approval_session_id=aps_<i>`)
+    assert.include(await unknown.text(), "<code>aps_&lt;i&gt;</code>")
+    for (const origin of [file.base_url, file.approval_base_url]) {
+      assert.strictEqual((await fetch(`${origin}/done?${back}`)).status, 404)
+    }
+    first.child.kill("SIGTERM")
+    assert.strictEqual((await first.exited).code, 0)
+
+    // A file of an earlier release names an origin without a page, and what is wanted instead may be taken.
+    const old = { ...file, return_origin: "http://localhost:3000" }
+    await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(old))
+    const holder = createServer().listen(Number(new URL(file.return_origin).port), "127.0.0.1")
+    try {
+      const second = run(env)
+      await second.ready
+      const { api_key, return_origin } = await devFile()
+      assert.notInclude([old.return_origin, file.return_origin], return_origin)
+      assert.include(second.output(), `port ${new URL(file.return_origin).port} is taken`)
+      assert.strictEqual((await fetch(`${return_origin}/done`)).status, 200)
+      const { id } = await createMandate(Number(env.SVC_PORT), api_key)
+      for (const origin of [return_origin, old.return_origin]) {
+        assert.strictEqual((await openApprovalSession(old, id, `${origin}/done`)).status, 201)
+      }
+    } finally {
+      holder.close()
+    }
   })
 
   it("keeps data, identifiers and keys over a restart and a kill, on other ports", {

@@ -8,9 +8,10 @@ import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
-import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
+import { DEV_FILE_NAME, type DevFile, devFileWith, findDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
 import { readMasterKeyFile } from "./MasterKeyFile.ts"
+import { ReturnPort, returnListener } from "./ReturnListener.ts"
 import { listenersLayer, portsLayer } from "./Service.ts"
 import { placeOf } from "./StoreLayer.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
@@ -18,6 +19,37 @@ import { workerLayer } from "./Worker.ts"
 
 /** The development server is for this machine only. */
 const HOST = "127.0.0.1"
+
+/**
+ * Where an application of one's own usually listens. Browsers may return there too, and earlier releases named it in
+ * `dev.json`, without a page.
+ */
+const OWN_APPLICATION_ORIGIN = "http://localhost:3000"
+
+/** The return page's port on a first start, counted from that of the approval pages: out of the way of a second server. */
+const RETURN_PORT_OFFSET = 1000
+const MAX_PORT = 65_535
+/** Lets the system choose. */
+const ANY_PORT = 0
+
+/** The port of the return page: that of earlier starts, so that what was made with it goes on working. */
+const returnPortOf = ({ approvalPort, port }: DevConfig, existing: DevFile | undefined): number => {
+  const origin = existing?.return_origin
+  const wanted =
+    origin === undefined || origin === OWN_APPLICATION_ORIGIN
+      ? approvalPort + RETURN_PORT_OFFSET
+      : Number(new URL(origin).port)
+  return wanted > MAX_PORT || wanted === port || wanted === approvalPort ? ANY_PORT : wanted
+}
+
+/** Each once, the present one first. */
+const returnOriginsOf = (file: DevFile, existing: DevFile | undefined): ReadonlyArray<string> => [
+  ...new Set([
+    file.return_origin,
+    ...(existing === undefined ? [] : [existing.return_origin]),
+    OWN_APPLICATION_ORIGIN
+  ])
+]
 
 /** The memory store outlives no master key, so each start has a new one. */
 const masterKeyOf = ({ store }: DevConfig, folder: string) =>
@@ -37,7 +69,12 @@ const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Arr
   webhookLoopback: true
 })
 
-const organizationOf = (file: DevFile, id: string, name: string): Organization => {
+const organizationOf = (
+  file: DevFile,
+  returnOrigins: ReadonlyArray<string>,
+  id: string,
+  name: string
+): Organization => {
   const { d: _, ...publicJwk } = file.identity.private_jwk
   const { audience, issuer } = file.identity
   return {
@@ -45,7 +82,7 @@ const organizationOf = (file: DevFile, id: string, name: string): Organization =
     environment: "test",
     name,
     identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
-    returnOrigins: [file.return_origin],
+    returnOrigins,
     reportGraceSeconds: 0,
     passkeyEnrolment: "FIRST_USE"
   }
@@ -53,6 +90,7 @@ const organizationOf = (file: DevFile, id: string, name: string): Organization =
 
 const putTenant = Effect.fnUntraced(function* (
   file: DevFile,
+  returnOrigins: ReadonlyArray<string>,
   tenant: { readonly organization_id: string; readonly api_key: string },
   name: string
 ) {
@@ -64,44 +102,78 @@ const putTenant = Effect.fnUntraced(function* (
     key: Redacted.make(tenant.api_key, { label: "api_key" }),
     createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
   })
-  yield* organizations.put(organizationOf(file, tenant.organization_id, name))
+  yield* organizations.put(organizationOf(file, returnOrigins, tenant.organization_id, name))
   if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
-const putTenants = Effect.fnUntraced(function* (file: DevFile) {
-  yield* putTenant(file, file, "Development organization")
-  yield* putTenant(file, file.second_organization, "Second development organization")
+const putTenants = Effect.fnUntraced(function* (file: DevFile, returnOrigins: ReadonlyArray<string>) {
+  yield* putTenant(file, returnOrigins, file, "Development organization")
+  yield* putTenant(file, returnOrigins, file.second_organization, "Second development organization")
 })
 
-const welcome = (file: DevFile, path: string, store: StoreSetting): string => `
+/** A command that prints an API key of the file. */
+const apiKeyCommand = (path: string, member = "api_key"): string => `node -p 'require("${path}").${member}'`
+
+/** What the return page is for, and why it is elsewhere than before if it is. */
+const returnNote = (wanted: number, port: number): string =>
+  wanted === ANY_PORT || wanted === port
+    ? "in the place of your application"
+    : `in the place of your application; port ${wanted} is taken`
+
+const welcome = (file: DevFile, returns: string, path: string, store: StoreSetting): string => `
 Development server. Not for production: test environment, ${placeOf(store)}.
 
   API             ${file.base_url}
   Reference       ${file.base_url}/docs
   Approval pages  ${file.approval_base_url}
+  Return page     ${file.return_origin} (${returns})
   Keys and ids    ${path}
 
 Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for your mandates.
 
-  curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(node -p 'require("${path}").api_key')"
+  curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(${apiKeyCommand(path)})"
 `
 
 /** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
 export const devServer = Effect.gen(function* () {
   const config = yield* devConfig
   const folder = resolve(config.dataDir)
+  const path = join(folder, DEV_FILE_NAME)
   const server = serverConfigOf(config, yield* masterKeyOf(config, folder))
-  const file = yield* readDevFile(folder, {
+  const existing = yield* findDevFile(folder)
+  const returnPort = returnPortOf(config, existing)
+  const made = yield* devFileWith(existing, {
     base_url: server.baseUrl,
-    approval_base_url: server.approvalBaseUrl
+    approval_base_url: server.approvalBaseUrl,
+    return_origin: `http://localhost:${returnPort}`
   })
-  const tell = Effect.andThen(
-    writeDevFile(folder, file),
-    Console.log(welcome(file, join(folder, DEV_FILE_NAME), config.store))
+  const returning = returnListener({
+    port: returnPort,
+    host: HOST,
+    baseUrl: server.baseUrl,
+    organizations: [
+      { id: made.organization_id, apiKeyCommand: apiKeyCommand(path) },
+      {
+        id: made.second_organization.organization_id,
+        apiKeyCommand: apiKeyCommand(path, "second_organization.api_key")
+      }
+    ]
+  })
+  const service = Layer.unwrap(
+    Effect.map(ReturnPort, (port) => {
+      const file: DevFile = { ...made, return_origin: `http://localhost:${port}` }
+      const tell = Effect.andThen(
+        writeDevFile(folder, file),
+        Console.log(welcome(file, returnNote(returnPort, port), path, config.store))
+      )
+      return Layer.effectDiscard(tell).pipe(
+        Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
+        Layer.provide(Layer.effectDiscard(putTenants(file, returnOriginsOf(file, existing))))
+      )
+    })
   )
-  return yield* Layer.effectDiscard(tell).pipe(
-    Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
-    Layer.provide(Layer.effectDiscard(putTenants(file))),
+  return yield* service.pipe(
+    Layer.provide(returning),
     Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch

@@ -24,6 +24,14 @@ export const approvalToken = Effect.gen(function* () {
     : yield* closed
 })
 
+/** Picks the cookie of a session out of the request. */
+export const approvalCookie = Effect.gen(function* () {
+  const { headers } = yield* HttpServerRequest.HttpServerRequest
+  const { approvalOrigin } = yield* Deployment
+  return (sessionId: string) =>
+    readApprovalCookie(headers.cookie, approvalCookieName(sessionId, approvalOrigin))
+})
+
 /** Tells the request's log line what the request is about. */
 export const tellLog = (about: ApprovalSubject) =>
   Effect.map(CurrentRequest, (facts) => {
@@ -51,8 +59,7 @@ export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
   const { bearer, about } = yield* refusing(
     admitBearer({
       token,
-      cookieOf: (sessionId) =>
-        readApprovalCookie(request.headers.cookie, approvalCookieName(sessionId, approvalOrigin)),
+      cookieOf: yield* approvalCookie,
       ceremony: rule.ceremony
     })
   )

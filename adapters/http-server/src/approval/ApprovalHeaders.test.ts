@@ -107,7 +107,11 @@ const everyAnswer = Effect.gen(function* () {
   const declined = yield* tenant.openSession((yield* tenant.newMandate()).id)
   yield* browser.ceremony(declined.path)
   yield* note(200, "a refusal of the mandate", browser.post(`${declined.path}/decline`, {}))
-  for (const where of ["/", "/nothing", "/healthz", `${path}/`, "/assets/none.js", "/favicon.ico"]) {
+  for (const where of ["/", "/favicon.ico"]) {
+    yield* note(200, where, service.request(where))
+    yield* note(200, `HEAD of ${where}`, service.request(where, { method: "HEAD" }))
+  }
+  for (const where of ["/nothing", "/healthz", `${path}/`, "/assets/none.js"]) {
     yield* note(404, where, service.request(where))
     yield* note(404, `HEAD of ${where}`, service.request(where, { method: "HEAD" }))
   }

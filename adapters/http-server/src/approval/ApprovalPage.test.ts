@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { LANGUAGES } from "@svc/domain/StatementLanguage"
+import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
+import { LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
 import * as fc from "fast-check"
-import { approvalPage, CLOSED_PAGES, type ShownSession, UNAVAILABLE_PAGES } from "./ApprovalPage.ts"
+import { approvalPage, closedPage, homePage, type ShownSession, unavailablePage } from "./ApprovalPage.ts"
 import { PAGE_WORDS } from "./words/Dictionaries.ts"
 import { ENGLISH } from "./words/English.ts"
 
@@ -20,6 +21,11 @@ const pageOf = (shown: Partial<ShownSession> = {}) =>
   })
 
 const WAYS = ["register", "approve", "none"] as const
+
+const closed = (language: Language, cause: ClosedCause = "expired") =>
+  closedPage(language, { cause, returnAddress: RETURN_ADDRESS, isBoundElsewhere: false }, false)
+
+const BACK_LINK = `<a id="back" class="onward" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}" referrerpolicy="no-referrer">`
 
 /** Every tag of a page, as written. */
 const tagsOf = (page: string) => page.match(/<[^>]*>/gu) ?? []
@@ -66,7 +72,7 @@ describe("approvalPage", () => {
   it("leads back to the caller, and asks who has a passkey whether it is lost", () => {
     for (const way of WAYS) {
       const page = pageOf({ way })
-      assert.include(page, `<a id="back" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}"`)
+      assert.include(page, `<a id="back" class="aside" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}"`)
       assert.strictEqual(page.includes(ENGLISH.lostPasskey), way === "approve")
     }
   })
@@ -80,18 +86,19 @@ describe("approvalPage", () => {
     for (const language of LANGUAGES) {
       const direction = language === "ar" || language === "he" ? "rtl" : "ltr"
       const words = PAGE_WORDS[language]
-      for (const page of [pageOf({ language }), CLOSED_PAGES[language], UNAVAILABLE_PAGES[language]]) {
+      const pages = [pageOf({ language }), closed(language), unavailablePage(language), homePage(language)]
+      for (const page of pages) {
         assert.include(page, `<html lang="${language}" dir="${direction}">`)
       }
       assert.include(pageOf({ language }), `<h1>${escaped(words.title)}</h1>`)
-      assert.include(CLOSED_PAGES[language], `<h1>${escaped(words.closedTitle)}</h1>`)
-      assert.include(UNAVAILABLE_PAGES[language], `<h1>${escaped(words.unavailableTitle)}</h1>`)
+      assert.include(unavailablePage(language), `>${escaped(words.unavailableTitle)}</h1>`)
+      assert.include(homePage(language), `>${escaped(words.home.title)}</h1>`)
     }
   })
 
   it("has no inline script, style or handler, and loads from its own origin only", () => {
     const pages = WAYS.map((way) => pageOf({ way, lines: [{ label: "a", value: "b" }] }))
-    for (const page of [...pages, CLOSED_PAGES.en, UNAVAILABLE_PAGES.en]) {
+    for (const page of [...pages, closed("en"), unavailablePage("en"), homePage("en")]) {
       assert.notMatch(page, /<style|\sstyle=|\son\w+=|javascript:/iu)
       assert.notMatch(page, /<script(?![^>]* src=)/iu)
       for (const [, address] of page.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"/gu)) {
@@ -117,5 +124,43 @@ describe("approvalPage", () => {
       }),
       { numRuns: 300 }
     )
+  })
+})
+
+const CAUSES = Object.keys(ENGLISH.closed) as ReadonlyArray<ClosedCause>
+
+describe("closedPage", () => {
+  it("says one cause and the way back, in each language", () => {
+    for (const language of LANGUAGES) {
+      const words = PAGE_WORDS[language]
+      for (const cause of CAUSES) {
+        const page = closed(language, cause)
+        const { text, title } = words.closed[cause]
+        assert.include(page, `>${escaped(title)}</h1>`)
+        assert.include(page, `>${escaped(text)}</p>`)
+        assert.include(page, `${BACK_LINK}${escaped(words.script.goBack)}</a>`)
+        const others = CAUSES.filter((other) => page.includes(escaped(words.closed[other].title)))
+        assert.deepStrictEqual(others, [cause])
+      }
+    }
+  })
+
+  it("says that nothing was approved where that is known, and nowhere else", () => {
+    const saying = CAUSES.filter((cause) => /Nothing was approved/u.test(closed("en", cause)))
+    assert.deepStrictEqual(saying, ["expired", "replaced", "withdrawn", "declined"])
+    assert.notMatch(unavailablePage("en"), /nothing/iu)
+  })
+
+  it("looks like what it says", () => {
+    assert.include(closed("en", "expired"), 'class="notice failure"')
+    assert.include(closed("en", "approved"), 'class="notice success"')
+    assert.include(unavailablePage("en"), 'class="notice failure"')
+  })
+
+  it("has no link without a way back, and asks again only when told to", () => {
+    const page = closedPage("en", { cause: "used", isBoundElsewhere: true }, true)
+    assert.notInclude(page, "<a ")
+    assert.include(page, '<meta http-equiv="refresh" content="0">')
+    assert.notInclude(closed("en"), "refresh")
   })
 })

@@ -1,11 +1,12 @@
 import type { DisplayLine } from "@svc/domain/ApprovalStatement"
 import type { WayToApprove } from "@svc/domain/programs/ApprovalCeremony"
-import { directionOf, LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
+import type { ClosedCause, ClosedLink } from "@svc/domain/programs/ClosedApprovalLink"
+import { directionOf, type Language } from "@svc/domain/StatementLanguage"
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { html } from "hono/html"
 import { ICON_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./ApprovalAssets.ts"
 import { PAGE_WORDS } from "./words/Dictionaries.ts"
-import type { PageWords } from "./words/PageWords.ts"
+import type { Notice, PageWords } from "./words/PageWords.ts"
 
 /** Everything that is put into a template is escaped by it, unless it is a template itself. */
 type Markup = ReturnType<typeof html>
@@ -76,7 +77,7 @@ export interface ShownSession {
 }
 
 const timeLimit = (words: PageWords, remaining: number): Markup =>
-  html`<p class="limit"><strong>${words.timeLimit} <span id="timer" role="timer" dir="ltr">${clockText(remaining)}</span></strong> ${words.timeLimitReason}</p>`
+  html`<p id="limit" class="limit"><strong>${words.timeLimit} <span id="timer" role="timer" dir="ltr">${clockText(remaining)}</span></strong> ${words.timeLimitReason}</p>`
 
 /** `#lines` holds what the passkey signs: what the script compares with the statement before it asks for a signature. */
 const statement = (words: PageWords, limit: Markup, lines: ReadonlyArray<DisplayLine>): Markup => {
@@ -103,9 +104,20 @@ const buttons = (words: PageWords, way: Exclude<WayToApprove, "none">): Markup =
 <button id="decline" type="button">${words.decline}</button>
 </div>`
 
+/** A link out of the page, which tells nobody where it came from. */
+const backLink = (address: string, text: string, style: "aside" | "onward"): Markup =>
+  html`<p><a id="back" class="${style}" href="${address}" referrerpolicy="no-referrer">${text}</a></p>`
+
+/**
+ * Stays in sight through the last minute, wherever the reader is on the page. A screen reader has the timer above and the
+ * announcements below.
+ */
+const hurry = (words: PageWords): Markup =>
+  html`<p id="hurry" class="hurry" aria-hidden="true" hidden>${words.timeLimit} <span id="hurry-timer" dir="ltr"></span></p>`
+
 /** Who cannot approve with what there is goes back to the caller, with nothing decided. */
 const wayBack = (words: PageWords, way: WayToApprove, address: string): Markup => {
-  const link = html`<p><a id="back" href="${address}" referrerpolicy="no-referrer">${words.goBack}</a></p>`
+  const link = backLink(address, words.goBack, "aside")
   return way === "approve"
     ? html`<details id="lost"><summary>${words.lostPasskey}</summary><p>${words.lostPasskeyText}</p></details>
 ${link}`
@@ -131,29 +143,66 @@ ${statement(words, timeLimit(words, remaining), shown.lines)}
 <p id="ahead" class="${way === "none" ? "notice" : "ahead"}">${words.ahead[way]}</p>
 ${way === "none" ? NOTHING : buttons(words, way)}
 ${wayBack(words, way, shown.returnAddress)}
+${hurry(words)}
 <p id="announcement" class="unseen" role="status"></p>
+<p id="alarm" class="unseen" role="alert"></p>
 </main>`
   })
 }
 
-type Notices = Readonly<Record<Language, string>>
+/** How a notice looks: what it says is good, bad, or neither. */
+type Tone = "success" | "failure" | "neutral"
 
-const noticePages = (textOf: (words: PageWords) => readonly [title: string, text: string]): Notices =>
-  Object.fromEntries(
-    LANGUAGES.map((language) => {
-      const [title, text] = textOf(PAGE_WORDS[language])
-      const main = html`<main id="main">
-<h1>${title}</h1>
-<p>${text}</p>
+/** The heading takes the focus, so that whoever had the page before this one is told of the change. */
+const noticePage = (
+  language: Language,
+  { text, title }: Notice,
+  parts: { readonly tone: Tone; readonly link?: Markup; readonly head?: Markup }
+): string =>
+  documentOf({
+    language,
+    title,
+    head: parts.head ?? NOTHING,
+    main: html`<main id="main">
+<h1 tabindex="-1" autofocus>${title}</h1>
+<p class="notice ${parts.tone}">${text}</p>
+${parts.link ?? NOTHING}
 </main>`
-      return [language, documentOf({ language, title, main })]
-    })
-  ) as Record<Language, string>
+  })
 
-/** One answer for spent, superseded, expired and unknown tokens. */
-export const CLOSED_PAGES = noticePages(({ closedText, closedTitle }) => [closedTitle, closedText])
+const TONES: Readonly<Record<ClosedCause, Tone>> = {
+  unknown: "failure",
+  expired: "failure",
+  replaced: "failure",
+  withdrawn: "failure",
+  used: "neutral",
+  approved: "success",
+  declined: "neutral"
+}
 
-export const UNAVAILABLE_PAGES = noticePages(({ unavailableText, unavailableTitle }) => [
-  unavailableTitle,
-  unavailableText
-])
+/**
+ * A page that asks again at once. A browser keeps the cookie back when another site's link or mail leads here, and sends it
+ * when the page itself asks.
+ */
+const ASK_AGAIN = html`<meta http-equiv="refresh" content="0">`
+
+/** The page of a closed link: one cause, and the way back for whom it is (part 6). */
+export const closedPage = (language: Language, link: ClosedLink, asksAgain: boolean): string => {
+  const words = PAGE_WORDS[language]
+  const { returnAddress } = link
+  return noticePage(language, words.closed[link.cause], {
+    tone: TONES[link.cause],
+    ...(returnAddress === undefined ? {} : { link: backLink(returnAddress, words.script.goBack, "onward") }),
+    ...(asksAgain ? { head: ASK_AGAIN } : {})
+  })
+}
+
+/** When the store cannot be read. */
+export const unavailablePage = (language: Language): string => {
+  const { unavailableText: text, unavailableTitle: title } = PAGE_WORDS[language]
+  return noticePage(language, { text, title }, { tone: "failure" })
+}
+
+/** For whoever comes without a link. */
+export const homePage = (language: Language): string =>
+  noticePage(language, PAGE_WORDS[language].home, { tone: "neutral" })

@@ -8,19 +8,20 @@ import {
   openApprovalPage,
   registerPasskey
 } from "@svc/domain/programs/ApprovalCeremony"
+import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ClosedApprovalLink"
 import type { Language } from "@svc/domain/StatementLanguage"
 import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS } from "@svc/protocol/Problem"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
 import type { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
-import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL } from "./ApprovalAssets.ts"
+import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
-import { type ActionRule, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
-import { approvalPage, CLOSED_PAGES, UNAVAILABLE_PAGES } from "./ApprovalPage.ts"
+import { type ActionRule, approvalCookie, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
+import { approvalPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
 
 const PAGE_PATH = "/approve/:token"
@@ -43,13 +44,13 @@ const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
 /** A refusal that a person reads. */
-const noticeResponse = (refused: Refused, pages: Readonly<Record<Language, string>>) =>
+const noticeResponse = (refused: Refused, textOf: (language: Language) => string) =>
   Effect.gen(function* () {
     const facts = yield* CurrentRequest
     const language = yield* languageOf
     facts.problem = refused.code
     const headers = { ...languageHeaders(language), ...refused.headers }
-    return htmlResponse(pages[language], PROBLEMS[refused.code].status, headers)
+    return htmlResponse(textOf(language), PROBLEMS[refused.code].status, headers)
   })
 
 /** Who follows a link and gets a page instead of a problem: a browser says that it wants one. */
@@ -59,21 +60,51 @@ const wantsPage = Effect.map(
 )
 
 /** Looking never spends the token, so that a link scanner takes nothing from its reader. */
-const page = Effect.gen(function* () {
+const openPage = Effect.gen(function* () {
   const token = yield* approvalToken
   const language = yield* languageOf
   const opened = yield* refusing(openApprovalPage({ token, language }))
   yield* tellLog(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
-}).pipe(
-  Effect.catch((refused) => {
-    if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGES)
-    if (refused.code !== "store_unavailable") return Effect.fail(refused)
-    return Effect.flatMap(wantsPage, (wanted) =>
-      wanted ? noticeResponse(refused, UNAVAILABLE_PAGES) : Effect.fail(refused)
-    )
-  })
+})
+
+/** Why the link of this request is closed. */
+const closedLink = Effect.gen(function* () {
+  const token = yield* Effect.option(approvalToken)
+  if (Option.isNone(token)) return UNKNOWN_LINK
+  const link = yield* refusing(readClosedLink({ token: token.value, cookieOf: yield* approvalCookie }))
+  if (link.about !== undefined) yield* tellLog(link.about)
+  return link
+})
+
+/** Whether the browser may have a cookie that it kept back, since another site led it here. */
+const mayHoldCookieBack = (link: ClosedLink) =>
+  Effect.map(
+    HttpServerRequest.HttpServerRequest,
+    ({ headers }) => link.isBoundElsewhere && headers["sec-fetch-site"] === "cross-site"
+  )
+
+const page = openPage.pipe(
+  Effect.catch((refused) =>
+    Effect.gen(function* () {
+      if (refused.code !== "approval_session_closed") return yield* refused
+      const link = yield* closedLink
+      const asksAgain = yield* mayHoldCookieBack(link)
+      return yield* noticeResponse(refused, (language) => closedPage(language, link, asksAgain))
+    })
+  ),
+  Effect.catch((refused) =>
+    Effect.gen(function* () {
+      const isRead = refused.code === "store_unavailable" && (yield* wantsPage)
+      return isRead ? yield* noticeResponse(refused, unavailablePage) : yield* refused
+    })
+  )
+)
+
+/** For whoever comes without a link. */
+const home = Effect.map(languageOf, (language) =>
+  htmlResponse(homePage(language), 200, languageHeaders(language))
 )
 
 /** One POST: the gate, and then the program, which a browser that goes away does not interrupt. */
@@ -127,8 +158,15 @@ const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
   )
 )
 
-/** The page, its four actions and what it loads (part 6). Nothing else is on this origin. */
+/** Browsers ask for it under this name beside what is no page. */
+const ICON_PATH = "/favicon.ico"
+
+const icon = HttpServerResponse.text(ICON_ASSET.text, { contentType: ICON_ASSET.contentType })
+
+/** The page, its four actions, what it loads (part 6), and a page that says so. Nothing else is on this origin. */
 export const approvalRoutes = HttpRouter.addAll([
+  HttpRouter.route("GET", "/", home),
+  HttpRouter.route("GET", ICON_PATH, Effect.succeed(icon)),
   HttpRouter.route("GET", PAGE_PATH, page),
   ceremony,
   passkey,
@@ -139,6 +177,8 @@ export const approvalRoutes = HttpRouter.addAll([
 
 /** The same routes, for the listener's table. */
 export const approvalPaths: ReadonlyArray<Route> = [
+  { method: "GET", path: "/" },
+  { method: "GET", path: ICON_PATH },
   { method: "GET", path: PAGE_PATH },
   ...["ceremony", "passkey", "approval", "decline"].map(
     (name): Route => ({ method: "POST", path: `${PAGE_PATH}/${name}` })

@@ -14,6 +14,8 @@ import {
 } from "../../test/ApprovalVisitor.ts"
 import { exchange, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 import { APPROVAL_ASSETS } from "./ApprovalAssets.ts"
+import { ENGLISH } from "./words/English.ts"
+import { GERMAN } from "./words/German.ts"
 
 const NOW = Date.UTC(2026, 10, 28, 9)
 const UNKNOWN_TOKEN = "A".repeat(43)
@@ -165,7 +167,7 @@ describe("the browser", () => {
       assert.strictEqual(name, `__Host-svc_${session.id}`)
       assert.strictEqual(
         answer.headers["set-cookie"],
-        `${name}=${value}; Path=/; Max-Age=301; HttpOnly; Secure; SameSite=Strict`
+        `${name}=${value}; Path=/; Max-Age=3900; HttpOnly; Secure; SameSite=Strict`
       )
       const again = yield* browser.post(`${session.path}/ceremony`, {})
       assert.deepStrictEqual([again.status, again.headers["set-cookie"]], [200, undefined])
@@ -179,7 +181,7 @@ describe("the browser", () => {
       const answer = yield* browser.post(`${session.path}/ceremony`, {})
       assert.match(
         answer.headers["set-cookie"]!,
-        new RegExp(`^svc_${session.id}=[\\w-]{43}; Path=/; Max-Age=301; HttpOnly; SameSite=Strict$`, "u")
+        new RegExp(`^svc_${session.id}=[\\w-]{43}; Path=/; Max-Age=3900; HttpOnly; SameSite=Strict$`, "u")
       )
       assert.isUndefined(answer.headers["strict-transport-security"])
     })
@@ -227,42 +229,128 @@ describe("the browser", () => {
 })
 
 describe("a closed link", () => {
+  /** The answer to every action; the page is told apart in words alone. */
   const assertClosed = Effect.fnUntraced(function* (house: House, path: string) {
     const browser = makeBrowser(house)
     const page = yield* house.request(path)
     assert.deepStrictEqual([page.status, page.headers["content-type"]], [410, "text/html; charset=utf-8"])
+    const problems = new Set<string>()
     for (const action of ACTIONS) {
-      assertProblem(yield* browser.post(`${path}/${action}`, {}), 410, "approval_session_closed")
+      const answer = yield* browser.post(`${path}/${action}`, {})
+      assertProblem(answer, 410, "approval_session_closed")
+      const { instance: _, request_id: __, ...problem } = JSON.parse(answer.body)
+      problems.add(JSON.stringify(problem))
     }
-    return page.body
+    return { title: titleOf(page), problems: [...problems] }
   })
 
-  it.effect("is one answer for unknown, malformed, superseded, expired and spent tokens", () =>
+  const titleOf = (page: RawAnswer) => /<h1[^>]*>([^<]*)<\/h1>/u.exec(page.body)?.[1]
+
+  it.effect(
+    "is one problem for unknown, malformed, superseded, expired and spent tokens, and says its cause",
+    () =>
+      Effect.gen(function* () {
+        const { browser, house, mandate, session } = yield* begin()
+        const { closed } = ENGLISH
+        const problems = new Set<string>()
+        const assertCause = Effect.fnUntraced(function* (path: string, cause: keyof typeof closed) {
+          const answer = yield* assertClosed(house, path)
+          assert.strictEqual(answer.title, closed[cause].title)
+          for (const problem of answer.problems) problems.add(problem)
+        })
+        for (const token of [UNKNOWN_TOKEN, "short", `${UNKNOWN_TOKEN}A`, `${UNKNOWN_TOKEN.slice(1)}%2B`]) {
+          yield* assertCause(`/approve/${token}`, "unknown")
+        }
+        const next = yield* house.newSession(mandate.id)
+        yield* assertCause(session.path, "replaced")
+        yield* browser.ceremony(next.path)
+        yield* browser.post(`${next.path}/decline`, {})
+        yield* assertCause(next.path, "used")
+
+        const late = yield* house.newSession((yield* house.newMandate()).id)
+        yield* TestClock.adjust("299 seconds")
+        assert.strictEqual((yield* house.request(late.path)).status, 200)
+        yield* TestClock.adjust("1 second")
+        yield* assertCause(late.path, "expired")
+
+        const revoked = yield* house.newMandate()
+        const open = yield* house.newSession(revoked.id)
+        yield* house.revoke(revoked.id)
+        yield* assertCause(open.path, "withdrawn")
+        assert.lengthOf([...problems], 1)
+      })
+  )
+
+  it.effect("tells the browser that answered what it did, and any other that it was used", () =>
     Effect.gen(function* () {
-      const { browser, house, mandate, session } = yield* begin()
-      const pages = [
-        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN}`),
-        yield* assertClosed(house, "/approve/short"),
-        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN}A`),
-        yield* assertClosed(house, `/approve/${UNKNOWN_TOKEN.slice(1)}%2B`)
-      ]
-      const next = yield* house.newSession(mandate.id)
-      pages.push(yield* assertClosed(house, session.path))
-      yield* browser.ceremony(next.path)
-      yield* browser.post(`${next.path}/decline`, {})
-      pages.push(yield* assertClosed(house, next.path))
+      const { browser, house, session } = yield* begin()
+      yield* browser.register(session.path)
+      yield* browser.approve(session.path)
+      const [name, value] = [...browser.cookies][0]!
+      const look = (headers: Asking["headers"] = {}) => house.request(session.path, { headers })
+      const own = yield* look({ cookie: `${name}=${value}` })
+      assert.deepStrictEqual([own.status, titleOf(own)], [410, ENGLISH.closed.approved.title])
+      assert.include(own.body, `return_state=${RETURN_STATE}&amp;approval_session_id=${session.id}`)
+      for (const cookie of [{}, { cookie: `${name}=${UNKNOWN_TOKEN}` }]) {
+        const other = yield* look(cookie)
+        assert.deepStrictEqual([other.status, titleOf(other)], [410, ENGLISH.closed.used.title])
+        assert.notInclude(other.body, RETURN_STATE)
+        assert.notInclude(other.body, "http-equiv")
+        assert.deepStrictEqual(
+          { ...other.headers, "x-request-id": "", "content-length": "", date: "" },
+          { ...own.headers, "x-request-id": "", "content-length": "", date: "" }
+        )
+      }
+      // A browser keeps the cookie back from where another site led it, and sends it when the page asks again.
+      const led = yield* look({ "sec-fetch-site": "cross-site" })
+      assert.include(led.body, '<meta http-equiv="refresh" content="0">')
+      const asked = yield* look({ "sec-fetch-site": "cross-site", cookie: `${name}=${value}` })
+      assert.notInclude(asked.body, "http-equiv")
+    })
+  )
 
-      const late = yield* house.newSession((yield* house.newMandate()).id)
-      yield* TestClock.adjust("299 seconds")
-      assert.strictEqual((yield* house.request(late.path)).status, 200)
-      yield* TestClock.adjust("1 second")
-      pages.push(yield* assertClosed(house, late.path))
+  it.effect("leads back whoever began with it, for an hour after its end", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      const { headers } = yield* browser.post(`${session.path}/ceremony`, {})
+      assert.include(headers["set-cookie"], "; Max-Age=3900;")
+      yield* TestClock.adjust("5 minutes")
+      const [name, value] = [...browser.cookies][0]!
+      const own = yield* house.request(session.path, { headers: { cookie: `${name}=${value}` } })
+      assert.strictEqual(titleOf(own), ENGLISH.closed.expired.title)
+      assert.include(own.body, `return_state=${RETURN_STATE}`)
+      const other = yield* house.request(session.path)
+      assert.strictEqual(titleOf(other), ENGLISH.closed.expired.title)
+      assert.notInclude(other.body, RETURN_STATE)
+    })
+  )
 
-      const revoked = yield* house.newMandate()
-      const open = yield* house.newSession(revoked.id)
-      yield* house.revoke(revoked.id)
-      pages.push(yield* assertClosed(house, open.path))
-      assert.lengthOf(new Set(pages), 1)
+  it.effect("leads back whoever has it when nobody began with it", () =>
+    Effect.gen(function* () {
+      const { house, session } = yield* begin()
+      yield* TestClock.adjust("5 minutes")
+      assert.include((yield* house.request(session.path)).body, `return_state=${RETURN_STATE}`)
+    })
+  )
+})
+
+describe("the origin without a link", () => {
+  it.effect("says what it is for, in the language of its reader", () =>
+    Effect.gen(function* () {
+      const { house } = yield* begin()
+      const english = yield* house.request("/")
+      assert.deepStrictEqual(
+        [english.status, english.headers["content-type"]],
+        [200, "text/html; charset=utf-8"]
+      )
+      assert.include(english.body, ENGLISH.home.text)
+      const german = yield* house.request("/", { headers: { "accept-language": "de" } })
+      assert.include(german.body, GERMAN.home.text)
+      assert.strictEqual(german.headers["content-language"], "de")
+      const icon = yield* house.request("/favicon.ico")
+      assert.deepStrictEqual([icon.status, icon.headers["content-type"]], [200, "image/svg+xml"])
+      assertProblem(yield* house.request("/", { method: "POST" }), 405, "method_not_allowed")
+      assertProblem(yield* house.request("/approve"), 404, "not_found")
     })
   )
 })
@@ -435,7 +523,7 @@ describe("the order of checks", () => {
     Effect.gen(function* () {
       const { house, session } = yield* begin()
       const unknown = [
-        "/",
+        "/index.html",
         "/v1/mandates",
         "/healthz",
         "/.well-known/jwks.json",

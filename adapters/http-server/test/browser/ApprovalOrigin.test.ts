@@ -1,9 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import { approveThrough, PART, settled, watchPosts } from "./ApprovalPageReader.ts"
+import { approveThrough, mainText, PART, settled, watchPosts } from "./ApprovalPageReader.ts"
 import type { ApprovalLink } from "./ApprovalSite.ts"
 import { addAuthenticator } from "./Authenticator.ts"
 import { describeInBrowser } from "./BrowserSuite.ts"
+import { assertSays } from "./PageWordChecks.ts"
 
 /** The most that all of the page may weigh on its way, in bytes of bodies. */
 const TRANSFER_BYTES = 60_000
@@ -93,6 +94,32 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.isUndefined((await (await followed).allHeaders()).cookie)
     await page.waitForURL(link.url)
     assert.isTrue(await page.locator(PART.approve).isVisible())
+  })
+
+  it("tells who comes again from the shop what they did there, and leads them on", async () => {
+    const link = await suite.site.newLink()
+    const { page } = await suite.visit(link)
+    await approveThrough(page)
+    // A link of another site brings no cookie along: the page asks once more.
+    const answers: Array<number> = []
+    page.on("response", (response) => {
+      if (response.url() === link.url) answers.push(response.status())
+    })
+    await page.evaluate((url) => location.assign(url), link.url)
+    await page.locator(PART.back).waitFor()
+    assertSays(await mainText(page), "approved")
+    assert.deepStrictEqual(answers, [410, 410])
+    await page.locator(PART.back).click()
+    await page.waitForURL((url) => url.origin === suite.site.shopOrigin)
+    const stranger = await suite.newPage()
+    await stranger.goto(`${suite.site.shopOrigin}/mail`)
+    const asked = stranger.waitForResponse(
+      (response) =>
+        response.request().headers()["sec-fetch-site"] !== "cross-site" && response.url() === link.url
+    )
+    await stranger.evaluate((url) => location.assign(url), link.url)
+    await asked
+    assertSays(await mainText(stranger), "used")
   })
 
   it("tells nobody where the person comes from", async () => {

@@ -10,6 +10,7 @@ export const PART = {
   approve: "#approve",
   back: "#back",
   decline: "#decline",
+  hurry: "#hurry",
   lines: "#lines",
   status: "#status",
   timer: "#timer"

@@ -42,7 +42,9 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
     letGo()
     await assertClosed(first.page)
-    assertSays(await mainText(first.page), "closed")
+    assertSays(await mainText(first.page), "approved")
+    await first.page.locator(PART.back).click()
+    await first.page.waitForURL(isAtShop)
   })
 
   it("replace the challenge of the other tab, whose answer is refused and can be given again", async () => {
@@ -92,7 +94,8 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     const newer = await suite.site.newLink({ subject: link.subject, mandateId: link.mandateId })
     await page.locator(PART.approve).click()
     await assertClosed(page)
-    assertSays(await mainText(page), "closed")
+    assertSays(await mainText(page), "replaced")
+    assertSays(await mainText(page), "nothingApproved")
     assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
     await page.goto(newer.url)
     await approveThrough(page)
@@ -131,13 +134,33 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     await pressUntilAsked(page)
     await page.clock.runFor(SESSION_MS - 10_000)
     assert.match(await seenText(page.locator(PART.timer)), /0?0:[01]\d/u)
-    await page.clock.runFor(20_000)
-    await assertClosed(page)
-    assertSays(await mainText(page), "expired")
-    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
     suite.site.advance(SESSION_MS)
-    assert.strictEqual((await page.reload())?.status(), 410)
+    await page.clock.runFor(11_000)
     await assertClosed(page)
+    assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
+    const said = await mainText(page)
+    assertSays(said, "expired")
+    assertSays(said, "nothingApproved")
+    // Loaded again it says the same, and leads back still.
+    assert.strictEqual((await page.reload())?.status(), 410)
+    assert.strictEqual(await mainText(page), said)
+    await page.locator(PART.back).click()
+    await page.waitForURL(isAtShop)
+    assert.include(page.url(), `approval_session_id=${link.sessionId}`)
+  })
+
+  it("go on when their end is not the service's", async () => {
+    const link = await suite.site.newLink()
+    const page = await suite.newPage()
+    await page.clock.install()
+    await addAuthenticator(page)
+    await page.goto(link.url)
+    const again = page.waitForEvent("load")
+    await page.clock.runFor(SESSION_MS + 1000)
+    await again
+    assert.match(await seenText(page.locator(PART.timer)), /[45]:\d\d/u)
+    await approveThrough(page)
+    assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
   it("do not wait for ever for an answer, and then do not say that nothing was approved", async () => {
@@ -150,22 +173,47 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     const { held } = await holdApproval(page)
     await page.locator(PART.approve).click()
     await held
+    await page.route(link.url, (route) => route.abort("connectionfailed"))
     await page.clock.runFor(SESSION_MS + 60_000)
     await assertClosed(page)
-    assertSays(await mainText(page), "closed")
+    assertSays(await mainText(page), "expired")
+    assertSays(await mainText(page), "unreachable")
+    assert.isTrue(await page.locator(PART.back).isVisible())
     assert.notMatch(await mainText(page), /nothing (?:has been|was) approved/iu)
   })
 
-  it("warn a minute before the end, where a screen reader hears it", async () => {
+  it("warn a minute before the end, and are loud at its very end, where a screen reader hears it", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newPage({ viewport: { width: 390, height: 500 } })
     await page.clock.install()
     await page.goto(link.url)
-    const spoken = () => page.getByRole("status").allInnerTexts()
-    assert.notInclude((await spoken()).join(" "), "minute")
+    const spoken = async () => (await page.getByRole("status").allInnerTexts()).join(" ")
+    const alarm = async () => (await page.getByRole("alert").allInnerTexts()).join(" ")
+    const hurry = page.locator(PART.hurry)
+    assert.notInclude(await spoken(), "minute")
+    assert.isFalse(await hurry.isVisible())
+    // Each text is set once, so it is spoken once.
+    await page.evaluate(() => {
+      const changes = new MutationObserver((records) => {
+        const count = Number(document.body.dataset.spoken ?? 0)
+        document.body.dataset.spoken = String(count + records.length)
+      })
+      for (const id of ["announcement", "alarm"])
+        changes.observe(document.getElementById(id)!, { childList: true, characterData: true, subtree: true })
+    })
     await page.clock.runFor(SESSION_MS - 59_000)
-    assert.match((await spoken()).join(" "), /minute/iu)
-    await page.clock.runFor(60_000)
+    assert.match(await spoken(), /minute/iu)
+    assert.strictEqual(await alarm(), "")
+    for (const place of [0, 10_000]) {
+      await page.evaluate((top) => scrollTo(0, top), place)
+      assert.isTrue(await hurry.evaluate((bar) => bar.getBoundingClientRect().bottom <= innerHeight + 1))
+      assert.match(await seenText(hurry), /0:5\d/u)
+    }
+    await page.clock.runFor(45_000)
+    assert.match(await alarm(), /20 seconds/iu)
+    assert.strictEqual(await page.locator("body").getAttribute("data-spoken"), "2")
+    suite.site.advance(SESSION_MS)
+    await page.clock.runFor(15_000)
     await assertClosed(page)
     assertSays(await mainText(page), "expired")
   })
@@ -197,6 +245,11 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     }
     assert.strictEqual((await page.goto(link.url))?.status(), 410)
     await assertClosed(page)
+    assertSays(await mainText(page), "approved")
+    const other = await suite.newPage()
+    await other.goto(link.url)
+    assertSays(await mainText(other), "used")
+    assert.strictEqual(await other.locator(PART.back).count(), 0)
   })
 
   it("are as things stand when they come back out of the browser's memory", async () => {
@@ -210,7 +263,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     await page.bringToFront()
     await page.goBack()
     await assertClosed(page)
-    assertSays(await mainText(page), "closed")
+    assertSays(await mainText(page), "approved")
   })
 
   it("go on when they come back out of the browser's memory before the end", async () => {

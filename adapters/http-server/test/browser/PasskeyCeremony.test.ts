@@ -41,6 +41,8 @@ const pressInVain = async (page: Page): Promise<string> => {
   return statusOf(page)
 }
 
+const toneOf = (page: Page) => page.locator(PART.status).getAttribute("data-tone")
+
 describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
   const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
 
@@ -111,6 +113,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     const link = await suite.site.newLink()
     const { authenticator, page } = await suite.visit(link, { authenticator: { isUserVerified: false } })
     assertSays(await pressInVain(page), "tryAgain")
+    assert.strictEqual(await toneOf(page), "failure")
     assert.lengthOf(await authenticator.passkeys(), 0)
     await authenticator.setUserVerified(true)
     await approveThrough(page)
@@ -202,6 +205,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     await page.locator(PART.approve).click()
     await held
     assert.notStrictEqual(await statusOf(page), "")
+    assert.strictEqual(await toneOf(page), "progress")
     // What is marked as disabled is pressed all the same.
     for (const part of [PART.approve, PART.decline]) {
       await page.locator(part).evaluate((button) => (button as HTMLElement).click())
@@ -230,7 +234,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.throws(() => assertSays(said, "nothingApproved"))
     await page.locator(PART.approve).click()
     await assertClosed(page)
-    assertSays(await mainText(page), "closed")
+    assertSays(await mainText(page), "approved")
   })
 
   it("says what to do when the store is out of reach, and goes on when it is back", async () => {

@@ -86,6 +86,12 @@ const pressAndRead = async (page: Page, id: string) => {
   )
 }
 
+/** Presses a button that takes the page away. */
+const pressAndWait = async (page: Page, id: string) => {
+  await press(page, id)
+  await page.waitForFunction(() => document.querySelector("#approve") === null)
+}
+
 const takeLanguages = async () => {
   for (const locale of LANGUAGES) {
     await take(`${locale}-phone-light`, await site.newLink(MANDATES.EUR), { ...PHONE, ...LIGHT, locale })
@@ -162,27 +168,86 @@ const takeStates = async (suffix: string, look: BrowserContextOptions) => {
     await pressAndRead(page, "#approve")
   })
   const superseded = await site.newLink()
-  await state("superseded", superseded, async (page) => {
+  await state("replaced", superseded, async (page) => {
     await site.newLink({ mandateId: superseded.mandateId, subject: superseded.subject })
-    await press(page, "#approve")
-    await page.waitForFunction(() => document.querySelector("#approve") === null)
+    await pressAndWait(page, "#approve")
   })
-  await state("closed", { ...superseded, url: `${site.origin}/approve/${"A".repeat(43)}` })
+  await state("unknown", { ...superseded, url: `${site.origin}/approve/${"A".repeat(43)}` })
+  await state("home", { ...superseded, url: `${site.origin}/` })
   site.setStoreOut(true)
   await state("unavailable", superseded)
   site.setStoreOut(false)
+  const approved = await site.newLink()
+  await state("approved", approved, async (page) => {
+    await addAuthenticator(page)
+    await approveThrough(page)
+    await page.goto(approved.url)
+  })
+  await state("used", approved)
+  const declined = await site.newLink()
+  await state("declined", declined, async (page) => {
+    await pressAndWait(page, "#decline")
+    await page.goto(declined.url)
+  })
+  const withClock = async (page: Page, milliseconds: number) => {
+    await page.clock.install()
+    await page.reload()
+    await page.clock.runFor(milliseconds)
+  }
+  await state("last-minute", await site.newLink(), (page) => withClock(page, SESSION_MS - 42_000))
+  await take(
+    `state-last-minute-window-${suffix}`,
+    await site.newLink(),
+    look,
+    (page) => withClock(page, SESSION_MS - 19_000),
+    false
+  )
+  await state("unreachable", await site.newLink(), async (page) => {
+    await page.clock.install()
+    await page.reload()
+    await page.route("**/approve/*", (route) => route.abort())
+    await page.clock.runFor(SESSION_MS)
+    await page.waitForFunction(() => document.querySelector("#approve") === null)
+  })
   await state("expired", await site.newLink(), async (page) => {
     await page.clock.install()
     await page.reload()
+    site.advance(SESSION_MS)
     await page.clock.runFor(SESSION_MS)
     await page.waitForFunction(() => document.querySelector("#approve") === null)
   })
 }
 
+/** Closed pages from right to left, and in the language of the longest words. */
+const takeClosedLanguages = async () => {
+  for (const locale of ["ar", "he", "de", "ja"]) {
+    const replaced = await site.newLink()
+    await site.newLink({ mandateId: replaced.mandateId, subject: replaced.subject })
+    await take(`${locale}-replaced-phone`, replaced, { ...PHONE, ...DARK, locale })
+    await take(
+      `${locale}-last-minute-phone`,
+      await site.newLink(),
+      { ...PHONE, ...LIGHT, locale },
+      async (page) => {
+        await page.clock.install()
+        await page.reload()
+        await page.clock.runFor(SESSION_MS - 42_000)
+      },
+      false
+    )
+  }
+}
+
+/** `-- states` takes those of the states alone. */
+const statesAlone = process.argv.includes("states")
+
 try {
-  await takeReadme()
-  await takeLanguages()
-  await takeCurrencies()
+  if (!statesAlone) {
+    await takeReadme()
+    await takeLanguages()
+    await takeCurrencies()
+  }
+  await takeClosedLanguages()
   await takeStates("phone-light", { ...PHONE, ...LIGHT })
   await takeStates("desktop-dark", { ...DESKTOP, ...DARK })
   console.log(`${taken} pictures in screenshots/`)

@@ -39,6 +39,12 @@ import {
 } from "./StreamProgram.ts"
 import { validBody } from "./Write.ts"
 
+/**
+ * How long a browser keeps its cookie after the session's end, in seconds: so long the page of the closed link tells it what
+ * it did, and leads it back.
+ */
+const COOKIE_AFTER_END_SECONDS = 3600
+
 /** Random bytes of a WebAuthn challenge, a nonce, a user handle and a session cookie. */
 const CEREMONY_RANDOM_BYTES = 32
 /** COSE algorithms that a passkey may have, in order of preference: ES256, EdDSA, RS256 (part 6). */
@@ -57,18 +63,32 @@ interface OpenSession {
 
 type Ports = MandateStore | Randomness
 
-/** Loads the session of a token, everything due recorded. Spent, superseded, expired and unknown are one answer. */
-const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
+/** Loads the session of a token, whatever its state, everything due recorded. Absent for a token that was never given. */
+export const loadByToken = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
   const store = yield* MandateStore
   const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })
-  if (loaded.stream === undefined) return yield* new ApprovalSessionClosed()
+  if (loaded.stream === undefined) return undefined
   const current = yield* settle(bringUpToDate(loaded.stream, loaded.now))
   const { session } = current
-  if (session === undefined || sessionStateAt(session, current.state.mandate, current.now) !== "OPEN") {
+  return session === undefined ? undefined : { current, session }
+})
+
+/** Loads the session of a token. Spent, superseded, expired and unknown are one answer. */
+const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
+  const found = yield* loadByToken(token)
+  if (found === undefined) return yield* new ApprovalSessionClosed()
+  const { current, session } = found
+  if (sessionStateAt(session, current.state.mandate, current.now) !== "OPEN") {
     return yield* new ApprovalSessionClosed()
   }
   return { current, session } satisfies OpenSession
 })
+
+/** Whether this is the cookie of the browser that began the ceremony. */
+export const isOfBoundBrowser = (
+  session: ApprovalSessionState,
+  cookie: Redacted.Redacted<string> | undefined
+): boolean => cookie !== undefined && secretHash(cookie) === session.boundTo
 
 /** The first ceremony binds the session to a browser; from then on, and for everything else, it must be that one. */
 const checkBrowser = (
@@ -77,9 +97,7 @@ const checkBrowser = (
   mayBind: boolean
 ): Effect.Effect<void, ApprovalSessionBound> => {
   if (session.boundTo === undefined) return mayBind ? Effect.void : Effect.fail(new ApprovalSessionBound())
-  return cookie !== undefined && secretHash(cookie) === session.boundTo
-    ? Effect.void
-    : Effect.fail(new ApprovalSessionBound())
+  return isOfBoundBrowser(session, cookie) ? Effect.void : Effect.fail(new ApprovalSessionBound())
 }
 
 const loadBound = Effect.fnUntraced(function* ({ token, cookie }: Bearer, mayBind: boolean) {
@@ -88,7 +106,8 @@ const loadBound = Effect.fnUntraced(function* ({ token, cookie }: Bearer, mayBin
   return open
 })
 
-const retried = <A, E, R>(token: Redacted.Redacted<string>, attempt: Effect.Effect<A, E, R>) =>
+/** Runs an attempt on the session of a token until no other write gets in between. */
+export const retried = <A, E, R>(token: Redacted.Redacted<string>, attempt: Effect.Effect<A, E, R>) =>
   untilRecorded(streamTurn({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
 
 const recordSession = (
@@ -119,7 +138,7 @@ export interface ApprovalSubject {
   readonly mandateId: string
 }
 
-const aboutOf = (session: ApprovalSessionState): ApprovalSubject => ({
+export const aboutOf = (session: ApprovalSessionState): ApprovalSubject => ({
   sessionId: session.id,
   organizationId: session.organizationId,
   mandateId: session.mandateId
@@ -153,7 +172,8 @@ const organizationNameOf = Effect.fnUntraced(function* (organization: string) {
   return found.name
 })
 
-const returnAddress = (session: ApprovalSessionState): string =>
+/** Where the browser goes after an answer, and without one: they look the same (part 6). */
+export const returnAddress = (session: ApprovalSessionState): string =>
   redirectTo(session.returnUrl, {
     return_state: session.returnState,
     approval_session_id: session.id
@@ -345,7 +365,8 @@ export const beginCeremony = Effect.fn("beginCeremony")(function* (
             bind: {
               sessionId: session.id,
               cookie,
-              maxAgeSeconds: Number((session.expiresAt - current.now) / NANOS_PER_SECOND) + 1
+              maxAgeSeconds:
+                Number((session.expiresAt - current.now) / NANOS_PER_SECOND) + COOKIE_AFTER_END_SECONDS
             }
           }
         : {})

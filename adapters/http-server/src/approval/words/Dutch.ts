@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Deze link werkt niet meer",
-  closedText:
-    "De link is al gebruikt, is vervangen door een nieuwere of is verlopen. U kunt er niets meer mee goedkeuren. Ga terug naar waar u vandaan kwam: daar ziet u wat u hebt besloten en kunt u een nieuwe link aanvragen."
-}
-
 const NO_PASSKEY_ALLOWED =
   "U hebt hier geen toegangssleutel meer en met deze link kunt u er geen maken. Er is niets goedgekeurd. Ga terug naar waar u vandaan kwam en vraag een nieuwe link aan."
 
@@ -37,7 +31,40 @@ export const DUTCH: PageWords = {
     "Ziet u hier geen knoppen? Dan is deze browser te oud voor toegangssleutels of kon de pagina niet volledig worden geladen. Open de link in een actuele browser. Er is niets goedgekeurd.",
   noScript:
     "JavaScript is uitgeschakeld en zonder JavaScript werken toegangssleutels niet. Schakel het in voor deze pagina of open de link in een andere browser. Er is niets goedgekeurd.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Deze link is niet bekend",
+      text: "Misschien is de link niet volledig. Open hem opnieuw waar u hem hebt gekregen of vraag daar een nieuwe aan."
+    },
+    expired: {
+      title: "De tijd is om",
+      text: "Met deze link is niets goedgekeurd. U kunt een nieuwe aanvragen waar u vandaan kwam."
+    },
+    replaced: {
+      title: "Deze link is vervangen door een nieuwere",
+      text: "Met deze link is niets goedgekeurd. Gebruik de nieuwere of vraag een andere aan waar u vandaan kwam."
+    },
+    withdrawn: {
+      title: "Dit verzoek is ingetrokken",
+      text: "Uw goedkeuring is niet meer nodig. Met deze link is niets goedgekeurd."
+    },
+    used: {
+      title: "Deze link is al gebruikt",
+      text: "De link is goed voor één antwoord. Wat er is besloten, ziet u waar u vandaan kwam."
+    },
+    approved: {
+      title: "U hebt dit goedgekeurd",
+      text: "Uw goedkeuring is ontvangen. U hoeft hier niets meer te doen."
+    },
+    declined: {
+      title: "U hebt dit geweigerd",
+      text: "Er is niets goedgekeurd. U hoeft hier niets meer te doen."
+    }
+  },
+  home: {
+    title: "Goedkeuringspagina’s",
+    text: "U komt hier via een link om een verzoek goed te keuren of te weigeren. Zonder link is hier niets te zien. Is u om goedkeuring gevraagd? Open dan de link waar u hem hebt gekregen."
+  },
   unavailableTitle: "Nu niet beschikbaar",
   unavailableText: "Iets aan onze kant is niet bereikbaar. Laad de pagina zo meteen opnieuw.",
   script: {
@@ -65,8 +92,10 @@ export const DUTCH: PageWords = {
       "U bent in een andere browser begonnen met antwoorden. Ga daar verder, of ga terug naar waar u vandaan kwam en vraag een nieuwe link aan.",
     tryAgain: "We weten niet of dat is gelukt. Controleer uw verbinding en probeer het opnieuw.",
     oneMinuteLeft: "U hebt nog één minuut om te beslissen.",
+    twentySecondsLeft: "U hebt nog 20 seconden om te beslissen.",
     goBack: "Terug naar waar u vandaan kwam",
-    ...CLOSED,
-    expiredTitle: "De tijd is om"
+    endTitle: "De tijd is om",
+    endText:
+      "Onze dienst is nu niet bereikbaar. Daarom kunnen we niet zeggen wat er is besloten. U ziet het waar u vandaan kwam."
   }
 }

@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "This link is closed",
-  closedText:
-    "It was used already, was replaced by a newer one, or its time has run out. Nothing more can be approved with it. Go back to where you came from: what you decided is shown there, and you can ask for a new link."
-}
-
 const NO_PASSKEY_ALLOWED =
   "You have no passkey here any more, and this link does not let you create one. Nothing has been approved. Go back to where you came from and ask for a new link."
 
@@ -37,7 +31,40 @@ export const ENGLISH: PageWords = {
     "If you see no buttons here, this browser is too old for passkeys, or could not load the page completely. Open the link in a current browser. Nothing has been approved.",
   noScript:
     "JavaScript is switched off, and passkeys do not work without it. Switch it on for this page, or open the link in another browser. Nothing has been approved.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "This link is not known",
+      text: "It may be incomplete. Open it again where you got it, or ask for a new one there."
+    },
+    expired: {
+      title: "The time has run out",
+      text: "Nothing was approved with this link. You can ask for a new one where you came from."
+    },
+    replaced: {
+      title: "A newer link has replaced this one",
+      text: "Nothing was approved with this one. Use the newer link, or ask for another where you came from."
+    },
+    withdrawn: {
+      title: "This request was withdrawn",
+      text: "Your approval is no longer needed. Nothing was approved with this link."
+    },
+    used: {
+      title: "This link was used already",
+      text: "It takes a single answer. What was decided is shown where you came from."
+    },
+    approved: {
+      title: "You have approved this",
+      text: "Your approval has arrived. There is nothing left to do here."
+    },
+    declined: {
+      title: "You have declined this",
+      text: "Nothing was approved. There is nothing left to do here."
+    }
+  },
+  home: {
+    title: "Approval pages",
+    text: "People come here by a link, to approve or decline a request. Without a link there is nothing to see here. If you were asked to approve something, open the link where you got it."
+  },
   unavailableTitle: "Not available right now",
   unavailableText: "Something on our side is out of reach. Load the page again in a moment.",
   script: {
@@ -62,8 +89,10 @@ export const ENGLISH: PageWords = {
       "You began to answer this in another browser. Go on there, or go back to where you came from and ask for a new link.",
     tryAgain: "We do not know whether that worked. Check your connection and try again.",
     oneMinuteLeft: "One minute is left to decide.",
+    twentySecondsLeft: "20 seconds are left to decide.",
     goBack: "Go back to where you came from",
-    ...CLOSED,
-    expiredTitle: "The time has run out"
+    endTitle: "The time has run out",
+    endText:
+      "Our service cannot be reached at the moment, so we cannot say what was decided. It is shown where you came from."
   }
 }

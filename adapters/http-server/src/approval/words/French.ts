@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Ce lien n’est plus valable",
-  closedText:
-    "Il a déjà été utilisé, a été remplacé par un lien plus récent ou a expiré. Il ne permet plus d’approuver quoi que ce soit. Retournez sur le site ou dans l’application d’où vous venez\u00a0: votre décision y est indiquée et vous pouvez y demander un nouveau lien."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Vous n’avez plus de clé d’accès ici et ce lien ne vous permet pas d’en créer une. Rien n’a été approuvé. Retournez sur le site ou dans l’application d’où vous venez et demandez un nouveau lien."
 
@@ -38,7 +32,40 @@ export const FRENCH: PageWords = {
     "Si aucun bouton ne s’affiche ici, ce navigateur est trop ancien pour les clés d’accès ou n’a pas pu charger toute la page. Ouvrez le lien dans un navigateur récent. Rien n’a été approuvé.",
   noScript:
     "JavaScript est désactivé et les clés d’accès ne fonctionnent pas sans lui. Activez-le pour cette page ou ouvrez le lien dans un autre navigateur. Rien n’a été approuvé.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Ce lien est inconnu",
+      text: "Il est peut-être incomplet. Ouvrez-le à nouveau là où vous l’avez reçu ou demandez-y un nouveau lien."
+    },
+    expired: {
+      title: "Le temps est écoulé",
+      text: "Rien n’a été approuvé avec ce lien. Vous pouvez en demander un nouveau sur le site ou dans l’application d’où vous venez."
+    },
+    replaced: {
+      title: "Ce lien a été remplacé par un lien plus récent",
+      text: "Rien n’a été approuvé avec celui-ci. Utilisez le plus récent ou demandez-en un autre sur le site ou dans l’application d’où vous venez."
+    },
+    withdrawn: {
+      title: "Cette demande a été retirée",
+      text: "Votre approbation n’est plus nécessaire. Rien n’a été approuvé avec ce lien."
+    },
+    used: {
+      title: "Ce lien a déjà été utilisé",
+      text: "Il ne vaut que pour une seule réponse. La décision prise est indiquée sur le site ou dans l’application d’où vous venez."
+    },
+    approved: {
+      title: "Vous avez approuvé cette demande",
+      text: "Votre approbation est bien arrivée. Il n’y a plus rien à faire ici."
+    },
+    declined: {
+      title: "Vous avez refusé cette demande",
+      text: "Rien n’a été approuvé. Il n’y a plus rien à faire ici."
+    }
+  },
+  home: {
+    title: "Pages d’approbation",
+    text: "On arrive ici par un lien, pour approuver ou refuser une demande. Sans lien, il n’y a rien à voir ici. Si l’on vous a demandé d’approuver quelque chose, ouvrez le lien là où vous l’avez reçu."
+  },
   unavailableTitle: "Indisponible pour le moment",
   unavailableText: "L’un de nos systèmes est injoignable. Rechargez la page dans un instant.",
   script: {
@@ -64,8 +91,10 @@ export const FRENCH: PageWords = {
       "Vous avez commencé à répondre à cette demande dans un autre navigateur. Continuez dans cet autre navigateur, ou retournez sur le site ou dans l’application d’où vous venez et demandez un nouveau lien.",
     tryAgain: "Nous ne savons pas si cela a fonctionné. Vérifiez votre connexion et réessayez.",
     oneMinuteLeft: "Il vous reste une minute pour décider.",
+    twentySecondsLeft: "Il vous reste 20\u00a0secondes pour décider.",
     goBack: "Revenir au site ou à l’application d’origine",
-    ...CLOSED,
-    expiredTitle: "Le temps est écoulé"
+    endTitle: "Le temps est écoulé",
+    endText:
+      "Notre service est injoignable pour le moment\u00a0: nous ne pouvons pas dire ce qui a été décidé. La décision est indiquée sur le site ou dans l’application d’où vous venez."
   }
 }

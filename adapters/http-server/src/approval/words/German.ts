@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Dieser Link ist nicht mehr gültig",
-  closedText:
-    "Er wurde bereits verwendet oder durch einen neueren ersetzt, oder seine Zeit ist abgelaufen. Mit ihm kann nichts mehr freigegeben werden. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind: Dort sehen Sie, wie Sie entschieden haben, und können einen neuen Link anfordern."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Sie haben hier keinen Passkey mehr, und mit diesem Link können Sie keinen erstellen. Es wurde nichts freigegeben. Kehren Sie zu der Website oder App zurück, von der Sie gekommen sind, und fordern Sie einen neuen Link an."
 
@@ -38,7 +32,40 @@ export const GERMAN: PageWords = {
     "Wenn Sie hier keine Schaltflächen sehen, ist dieser Browser zu alt für Passkeys oder konnte die Seite nicht vollständig laden. Öffnen Sie den Link in einem aktuellen Browser. Es wurde nichts freigegeben.",
   noScript:
     "JavaScript ist ausgeschaltet, und ohne JavaScript funktionieren Passkeys nicht. Schalten Sie es für diese Seite ein oder öffnen Sie den Link in einem anderen Browser. Es wurde nichts freigegeben.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Dieser Link ist nicht bekannt",
+      text: "Möglicherweise ist er unvollständig. Öffnen Sie ihn noch einmal dort, wo Sie ihn erhalten haben, oder fordern Sie dort einen neuen an."
+    },
+    expired: {
+      title: "Die Zeit ist abgelaufen",
+      text: "Mit diesem Link wurde nichts freigegeben. Auf der Website oder in der App, von der Sie gekommen sind, können Sie einen neuen anfordern."
+    },
+    replaced: {
+      title: "Dieser Link wurde durch einen neueren ersetzt",
+      text: "Mit diesem Link wurde nichts freigegeben. Verwenden Sie den neueren, oder fordern Sie auf der Website oder in der App, von der Sie gekommen sind, noch einen an."
+    },
+    withdrawn: {
+      title: "Diese Anfrage wurde zurückgezogen",
+      text: "Ihre Freigabe wird nicht mehr benötigt. Mit diesem Link wurde nichts freigegeben."
+    },
+    used: {
+      title: "Dieser Link wurde bereits verwendet",
+      text: "Er gilt für eine einzige Antwort. Was entschieden wurde, sehen Sie auf der Website oder in der App, von der Sie gekommen sind."
+    },
+    approved: {
+      title: "Sie haben das freigegeben",
+      text: "Ihre Freigabe ist angekommen. Hier ist nichts weiter zu tun."
+    },
+    declined: {
+      title: "Sie haben das abgelehnt",
+      text: "Es wurde nichts freigegeben. Hier ist nichts weiter zu tun."
+    }
+  },
+  home: {
+    title: "Freigabeseiten",
+    text: "Hierher kommen Sie über einen Link, um eine Anfrage freizugeben oder abzulehnen. Ohne Link gibt es hier nichts zu sehen. Wenn Sie um eine Freigabe gebeten wurden, öffnen Sie den Link dort, wo Sie ihn erhalten haben."
+  },
   unavailableTitle: "Zurzeit nicht verfügbar",
   unavailableText:
     "Auf unserer Seite ist etwas nicht erreichbar. Laden Sie die Seite in einem Moment noch einmal.",
@@ -69,8 +96,10 @@ export const GERMAN: PageWords = {
     tryAgain:
       "Wir wissen nicht, ob das funktioniert hat. Prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.",
     oneMinuteLeft: "Sie haben noch eine Minute für Ihre Entscheidung.",
+    twentySecondsLeft: "Sie haben noch 20 Sekunden für Ihre Entscheidung.",
     goBack: "Zurück zur Website oder App, von der Sie kommen",
-    ...CLOSED,
-    expiredTitle: "Die Zeit ist abgelaufen"
+    endTitle: "Die Zeit ist abgelaufen",
+    endText:
+      "Unser Dienst ist gerade nicht erreichbar, daher können wir nicht sagen, was entschieden wurde. Sie sehen es auf der Website oder in der App, von der Sie gekommen sind."
   }
 }

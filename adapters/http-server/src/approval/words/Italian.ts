@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Questo link non è più valido",
-  closedText:
-    "È già stato utilizzato, è stato sostituito da uno più recente oppure è scaduto. Con questo link non è più possibile approvare nulla. Torni al sito o all’app di provenienza: lì è indicata la Sua decisione e può richiedere un nuovo link."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Qui non ha più alcuna passkey e questo link non consente di crearne una. Non è stato approvato nulla. Torni al sito o all’app di provenienza e richieda un nuovo link."
 
@@ -38,7 +32,40 @@ export const ITALIAN: PageWords = {
     "Se qui non vede alcun pulsante, questo browser è troppo vecchio per le passkey oppure non è riuscito a caricare completamente la pagina. Apra il link in un browser aggiornato. Non è stato approvato nulla.",
   noScript:
     "JavaScript è disattivato e senza JavaScript le passkey non funzionano. Lo attivi per questa pagina o apra il link in un altro browser. Non è stato approvato nulla.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Questo link è sconosciuto",
+      text: "Forse è incompleto. Lo apra di nuovo dove l’ha ricevuto oppure ne richieda lì uno nuovo."
+    },
+    expired: {
+      title: "Il tempo è scaduto",
+      text: "Con questo link non è stato approvato nulla. Può richiederne uno nuovo nel sito o nell’app di provenienza."
+    },
+    replaced: {
+      title: "Questo link è stato sostituito da uno più recente",
+      text: "Con questo link non è stato approvato nulla. Usi quello più recente oppure ne richieda un altro nel sito o nell’app di provenienza."
+    },
+    withdrawn: {
+      title: "Questa richiesta è stata ritirata",
+      text: "La Sua approvazione non è più necessaria. Con questo link non è stato approvato nulla."
+    },
+    used: {
+      title: "Questo link è già stato utilizzato",
+      text: "Vale per una sola risposta. La decisione presa è indicata nel sito o nell’app di provenienza."
+    },
+    approved: {
+      title: "Ha approvato questa richiesta",
+      text: "La Sua approvazione è arrivata. Qui non resta altro da fare."
+    },
+    declined: {
+      title: "Ha rifiutato questa richiesta",
+      text: "Non è stato approvato nulla. Qui non resta altro da fare."
+    }
+  },
+  home: {
+    title: "Pagine di approvazione",
+    text: "Qui si arriva tramite un link, per approvare o rifiutare una richiesta. Senza link qui non c’è nulla da vedere. Se Le è stato chiesto di approvare qualcosa, apra il link dove l’ha ricevuto."
+  },
   unavailableTitle: "Al momento non disponibile",
   unavailableText: "Uno dei nostri sistemi non è raggiungibile. Ricarichi la pagina tra qualche istante.",
   script: {
@@ -66,8 +93,10 @@ export const ITALIAN: PageWords = {
       "Ha iniziato a rispondere a questa richiesta in un altro browser. Continui lì, oppure torni al sito o all’app di provenienza e richieda un nuovo link.",
     tryAgain: "Non sappiamo se l’operazione sia riuscita. Verifichi la connessione e riprovi.",
     oneMinuteLeft: "Resta un minuto per decidere.",
+    twentySecondsLeft: "Restano 20 secondi per decidere.",
     goBack: "Torna al sito o all’app di provenienza",
-    ...CLOSED,
-    expiredTitle: "Il tempo è scaduto"
+    endTitle: "Il tempo è scaduto",
+    endText:
+      "Il nostro servizio al momento non è raggiungibile, quindi non possiamo dire che cosa è stato deciso. La decisione è indicata nel sito o nell’app di provenienza."
   }
 }

@@ -1,4 +1,11 @@
 import type { WayToApprove } from "@svc/domain/programs/ApprovalCeremony"
+import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
+
+/** What a page without buttons says. */
+export interface Notice {
+  readonly title: string
+  readonly text: string
+}
 
 /** What the script of the page says. */
 export interface ScriptWords {
@@ -23,11 +30,12 @@ export interface ScriptWords {
   readonly otherBrowser: string
   readonly tryAgain: string
   readonly oneMinuteLeft: string
+  readonly twentySecondsLeft: string
   /** The link to the caller, once there is nothing left to decide. */
   readonly goBack: string
-  readonly closedTitle: string
-  readonly closedText: string
-  readonly expiredTitle: string
+  /** When the time has run out and the service, which knows what was decided, cannot be reached. */
+  readonly endTitle: string
+  readonly endText: string
 }
 
 /**
@@ -55,8 +63,10 @@ export interface PageWords {
   readonly goBack: string
   readonly noButtons: string
   readonly noScript: string
-  readonly closedTitle: string
-  readonly closedText: string
+  /** Why a link is closed, whether anything was approved with it, and what can be done now. */
+  readonly closed: Readonly<Record<ClosedCause, Notice>>
+  /** What this site is for, to somebody who comes without a link. */
+  readonly home: Notice
   readonly unavailableTitle: string
   readonly unavailableText: string
   readonly script: ScriptWords

@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Ten link jest już nieaktywny",
-  closedText:
-    "Link został już wykorzystany, zastąpiono go nowszym albo upłynął jego czas. Niczego więcej nie można nim zatwierdzić. Wróć do strony lub aplikacji, z której otwarto ten link: znajdziesz tam swoją decyzję i możesz poprosić o nowy link."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Nie masz tu już klucza dostępu, a ten link nie pozwala go utworzyć. Nic nie zostało zatwierdzone. Wróć do strony lub aplikacji, z której otwarto ten link, i poproś o nowy link."
 
@@ -38,7 +32,40 @@ export const POLISH: PageWords = {
     "Jeśli nie widzisz tu przycisków, ta przeglądarka jest zbyt stara, aby obsługiwać klucze dostępu, albo nie udało się jej wczytać całej strony. Otwórz link w aktualnej przeglądarce. Nic nie zostało zatwierdzone.",
   noScript:
     "Obsługa JavaScriptu jest wyłączona, a bez niej klucze dostępu nie działają. Włącz ją dla tej strony albo otwórz link w innej przeglądarce. Nic nie zostało zatwierdzone.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Ten link jest nieznany",
+      text: "Być może jest niepełny. Otwórz go ponownie tam, gdzie go otrzymano, albo poproś tam o nowy."
+    },
+    expired: {
+      title: "Czas upłynął",
+      text: "Tym linkiem nic nie zostało zatwierdzone. O nowy możesz poprosić na stronie lub w aplikacji, z której otwarto ten link."
+    },
+    replaced: {
+      title: "Ten link zastąpiono nowszym",
+      text: "Tym linkiem nic nie zostało zatwierdzone. Użyj nowszego albo poproś o kolejny na stronie lub w aplikacji, z której otwarto ten link."
+    },
+    withdrawn: {
+      title: "Ta prośba została wycofana",
+      text: "Twoje zatwierdzenie nie jest już potrzebne. Tym linkiem nic nie zostało zatwierdzone."
+    },
+    used: {
+      title: "Ten link został już wykorzystany",
+      text: "Służy on do jednej odpowiedzi. Podjętą decyzję znajdziesz na stronie lub w aplikacji, z której otwarto ten link."
+    },
+    approved: {
+      title: "To zostało przez Ciebie zatwierdzone",
+      text: "Twoje zatwierdzenie dotarło. Nie musisz tu robić nic więcej."
+    },
+    declined: {
+      title: "To zostało przez Ciebie odrzucone",
+      text: "Nic nie zostało zatwierdzone. Nie musisz tu robić nic więcej."
+    }
+  },
+  home: {
+    title: "Strony zatwierdzania",
+    text: "Trafia się tu przez link, aby zatwierdzić lub odrzucić prośbę. Bez linku nie ma tu nic do zobaczenia. Jeśli poproszono Cię o zatwierdzenie, otwórz otrzymany link."
+  },
   unavailableTitle: "Chwilowo niedostępne",
   unavailableText: "Coś po naszej stronie jest nieosiągalne. Za chwilę wczytaj stronę ponownie.",
   script: {
@@ -66,8 +93,10 @@ export const POLISH: PageWords = {
       "Odpowiedź rozpoczęto w innej przeglądarce. Kontynuuj tam albo wróć do strony lub aplikacji, z której otwarto ten link, i poproś o nowy.",
     tryAgain: "Nie wiemy, czy to się udało. Sprawdź połączenie i spróbuj ponownie.",
     oneMinuteLeft: "Została jedna minuta na decyzję.",
+    twentySecondsLeft: "Zostało 20 sekund na decyzję.",
     goBack: "Wróć do strony lub aplikacji, z której otwarto ten link",
-    ...CLOSED,
-    expiredTitle: "Czas upłynął"
+    endTitle: "Czas upłynął",
+    endText:
+      "Nasza usługa jest teraz nieosiągalna, więc nie możemy powiedzieć, jaką podjęto decyzję. Znajdziesz ją na stronie lub w aplikacji, z której otwarto ten link."
   }
 }

@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Este link deixou de ser válido",
-  closedText:
-    "Já foi utilizado, foi substituído por um mais recente ou expirou. Com ele não é possível aprovar mais nada. Volte ao serviço de onde veio: a sua decisão é mostrada lá e pode pedir um novo link."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Já não há aqui nenhuma chave de acesso sua e este link não permite criar uma. Nada foi aprovado. Volte ao serviço de onde veio e peça um novo link."
 
@@ -39,7 +33,37 @@ export const PORTUGUESE: PageWords = {
     "Se não vê botões aqui, este navegador é demasiado antigo para chaves de acesso ou não conseguiu carregar a página por completo. Abra o link em um navegador atual. Nada foi aprovado.",
   noScript:
     "O JavaScript está desativado e as chaves de acesso não funcionam sem ele. Ative-o para esta página ou abra o link em outro navegador. Nada foi aprovado.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Este link é desconhecido",
+      text: "Pode estar incompleto. Abra-o novamente onde o recebeu ou peça lá um novo."
+    },
+    expired: {
+      title: "Tempo esgotado",
+      text: "Nada foi aprovado com este link. Pode pedir um novo no serviço de onde veio."
+    },
+    replaced: {
+      title: "Este link foi substituído por um mais recente",
+      text: "Nada foi aprovado com este. Use o mais recente ou peça outro no serviço de onde veio."
+    },
+    withdrawn: {
+      title: "Este pedido foi retirado",
+      text: "A sua aprovação já não é necessária. Nada foi aprovado com este link."
+    },
+    used: {
+      title: "Este link já foi utilizado",
+      text: "Serve para uma única resposta. A decisão tomada é mostrada no serviço de onde veio."
+    },
+    approved: {
+      title: "Pedido aprovado por si",
+      text: "A sua aprovação foi recebida. Não há mais nada a fazer aqui."
+    },
+    declined: { title: "Pedido recusado por si", text: "Nada foi aprovado. Não há mais nada a fazer aqui." }
+  },
+  home: {
+    title: "Páginas de aprovação",
+    text: "Chega-se aqui por um link, para aprovar ou recusar um pedido. Sem um link, não há nada para ver aqui. Se pediram a sua aprovação, abra o link onde o recebeu."
+  },
   unavailableTitle: "Indisponível no momento",
   unavailableText: "Um dos nossos sistemas está inacessível. Recarregue a página dentro de instantes.",
   script: {
@@ -65,8 +89,10 @@ export const PORTUGUESE: PageWords = {
       "Começou a responder a este pedido em outro navegador. Continue nele, ou volte ao serviço de onde veio e peça um novo link.",
     tryAgain: "Não sabemos se funcionou. Verifique o acesso à internet e tente novamente.",
     oneMinuteLeft: "Resta um minuto para decidir.",
+    twentySecondsLeft: "Restam 20 segundos para decidir.",
     goBack: "Voltar ao serviço de onde veio",
-    ...CLOSED,
-    expiredTitle: "Tempo esgotado"
+    endTitle: "Tempo esgotado",
+    endText:
+      "O nosso serviço está inacessível no momento, por isso não podemos dizer o que foi decidido. A decisão é mostrada no serviço de onde veio."
   }
 }

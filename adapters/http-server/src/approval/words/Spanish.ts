@@ -1,11 +1,5 @@
 import type { PageWords } from "./PageWords.ts"
 
-const CLOSED = {
-  closedTitle: "Este enlace ya no es válido",
-  closedText:
-    "Ya se ha utilizado, se ha sustituido por otro más reciente o ha caducado. Con él ya no se puede aprobar nada más. Vuelva al sitio web o a la aplicación de donde venía: allí se muestra lo que usted decidió y puede pedir un nuevo enlace."
-}
-
 const NO_PASSKEY_ALLOWED =
   "Ya no tiene ninguna llave de acceso aquí y este enlace no le permite crear una. No se ha aprobado nada. Vuelva al sitio web o a la aplicación de donde venía y pida un nuevo enlace."
 
@@ -37,7 +31,40 @@ export const SPANISH: PageWords = {
     "Si no ve ningún botón aquí, este navegador es demasiado antiguo para las llaves de acceso o no ha podido cargar la página por completo. Abra el enlace en un navegador actual. No se ha aprobado nada.",
   noScript:
     "JavaScript está desactivado y las llaves de acceso no funcionan sin él. Actívelo para esta página o abra el enlace en otro navegador. No se ha aprobado nada.",
-  ...CLOSED,
+  closed: {
+    unknown: {
+      title: "Este enlace es desconocido",
+      text: "Es posible que esté incompleto. Ábralo de nuevo donde lo recibió o pida allí uno nuevo."
+    },
+    expired: {
+      title: "El tiempo se ha agotado",
+      text: "No se ha aprobado nada con este enlace. Puede pedir uno nuevo en el sitio web o en la aplicación de donde venía."
+    },
+    replaced: {
+      title: "Este enlace se ha sustituido por otro más reciente",
+      text: "No se ha aprobado nada con este. Utilice el más reciente o pida otro en el sitio web o en la aplicación de donde venía."
+    },
+    withdrawn: {
+      title: "Esta solicitud se ha retirado",
+      text: "Su aprobación ya no es necesaria. No se ha aprobado nada con este enlace."
+    },
+    used: {
+      title: "Este enlace ya se ha utilizado",
+      text: "Sirve para una sola respuesta. Lo que se decidió se muestra en el sitio web o en la aplicación de donde venía."
+    },
+    approved: {
+      title: "Usted ha aprobado esta solicitud",
+      text: "Su aprobación ha llegado. Aquí ya no queda nada por hacer."
+    },
+    declined: {
+      title: "Usted ha rechazado esta solicitud",
+      text: "No se ha aprobado nada. Aquí ya no queda nada por hacer."
+    }
+  },
+  home: {
+    title: "Páginas de aprobación",
+    text: "Aquí se llega con un enlace, para aprobar o rechazar una solicitud. Sin enlace no hay nada que ver aquí. Si le han pedido que apruebe algo, abra el enlace donde lo recibió."
+  },
   unavailableTitle: "No disponible en este momento",
   unavailableText:
     "No podemos acceder a uno de nuestros sistemas. Vuelva a cargar la página en unos momentos.",
@@ -67,8 +94,10 @@ export const SPANISH: PageWords = {
       "Empezó a responder a esta solicitud en otro navegador. Continúe allí, o vuelva al sitio web o a la aplicación de donde venía y pida un nuevo enlace.",
     tryAgain: "No sabemos si ha funcionado. Compruebe su conexión e inténtelo de nuevo.",
     oneMinuteLeft: "Queda un minuto para decidir.",
+    twentySecondsLeft: "Quedan 20 segundos para decidir.",
     goBack: "Volver al sitio o a la aplicación de origen",
-    ...CLOSED,
-    expiredTitle: "El tiempo se ha agotado"
+    endTitle: "El tiempo se ha agotado",
+    endText:
+      "Nuestro servicio no está disponible en este momento, por lo que no podemos decir qué se decidió. Se muestra en el sitio web o en la aplicación de donde venía."
   }
 }

@@ -1,0 +1,171 @@
+/** Every command of the README that a newcomer pastes, in each shell that they may paste it into. */
+import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
+const README = readFileSync(join(ROOT, "README.md"), "utf8")
+const GIVE_UP_MS = 180_000
+
+/** The commands of a section, block by block, without their indentation. */
+const blocksOf = (section: string): ReadonlyArray<string> => {
+  const text = new RegExp(`\n## ${section}\n([\\s\\S]*?)(?:\n## |$)`, "u").exec(README)?.[1] ?? ""
+  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)\n\1```/gmu)].map(([, indentation, block = ""]) =>
+    block.replaceAll(new RegExp(`^${indentation}`, "gmu"), "")
+  )
+}
+
+const [START, QUICKSTART, ...moreOfStart] = blocksOf("Start")
+const TOUR = blocksOf("Tour")
+const WEBHOOKS = blocksOf("Webhooks")
+const LISTEN = WEBHOOKS.at(-1) ?? ""
+
+/** Shells as one pastes into them: interactive, with nobody's settings. A tour of Node 20 or later is all they need. */
+const SHELLS = [
+  { name: "dash", options: ["-i"] },
+  { name: "bash", options: ["--noprofile", "--norc", "-i"] },
+  { name: "zsh", options: ["-f", "-i"] }
+] as const
+
+const isInstalled = (shell: string): boolean => spawnSync(shell, ["-c", ":"]).status === 0
+
+/** What shells say of what they do not understand. */
+const SHELL_FAULT =
+  /not found|no matches|bad (?:pattern|substitution)|(?:parse|syntax) error|unexpected|unterminated|invalid option/iu
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+/** A checkout with a data folder of its own. */
+const folder = mkdtempSync(join(tmpdir(), "svc-readme-"))
+for (const name of ["package.json", "node_modules", "scripts", "packages", "adapters", "examples"]) {
+  symlinkSync(join(ROOT, name), join(folder, name))
+}
+
+/** As a terminal has it: nothing of the npm that runs the tests. */
+const environment = (more: Readonly<Record<string, string>>) => ({
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/iu.test(name))),
+  SVC_DATA_DIR: join(folder, ".data"),
+  npm_config_update_notifier: "false",
+  ...more
+})
+
+const processes: Array<ChildProcess> = []
+
+process.once("exit", () => endAll())
+
+/** In a process group of its own, so that whatever it starts ends with it. */
+const run = (program: string, options: ReadonlyArray<string>, env: Readonly<Record<string, string>>) => {
+  const child = spawn(program, options, { cwd: folder, env: environment(env), detached: true, stdio: "pipe" })
+  processes.push(child)
+  const written = { output: "", errors: "" }
+  child.stdout.on("data", (chunk) => {
+    written.output += chunk
+  })
+  child.stderr.on("data", (chunk) => {
+    written.errors += chunk
+  })
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()))
+  return { child, closed, written }
+}
+
+/** Also when the tests are stopped half-way. */
+const endAll = (): void => {
+  for (const { pid } of processes) {
+    try {
+      if (pid !== undefined) process.kill(-pid, "SIGKILL")
+    } catch (error) {
+      // Nothing of it is left.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    }
+  }
+}
+
+/** Looks again for at most a minute: a shell that waits for ever would outlive the test. */
+const until = (command: string): string =>
+  `tries=0; until ${command} || [ $tries -ge 300 ]; do tries=$((tries + 1)); sleep 0.2; done`
+
+const RECEIVING = until('curl -s -o receiving "http://localhost:$RECEIVER_PORT/"')
+const DELIVERED = until("call GET /v1/webhook-endpoints/$WEBHOOK/deliveries | grep -q '\"delivered\"'")
+const LISTENED = until("grep -q . listened")
+
+/** What a reader does beside pasting: waits until the receiver has said that it receives. */
+const patient = (block: string): string => block.replaceAll(/--verbose &$/gmu, `$&\n${RECEIVING}`)
+
+const script = (): string =>
+  [
+    ...TOUR,
+    "call GET /v1/mandates/$MANDATE | get .state",
+    "call GET /v1/authorizations/$AUTH | get .state",
+    ...WEBHOOKS.slice(0, -1).map(patient),
+    "wait $!",
+    "call GET /v1/webhook-endpoints/$WEBHOOK | get .status",
+    // What runs until it is stopped is stopped once it has said something.
+    `${LISTEN} > listened 2>&1 &`,
+    LISTENED,
+    "kill $!; wait $!",
+    "printf 'all %s\\n' done",
+    "exit"
+  ]
+    .map((block) => (block.includes("$DELIVERY/redelivery") ? `${DELIVERED}\n${block}` : block))
+    .join("\n")
+
+describe("the README", () => {
+  beforeAll(async () => {
+    const env = { SVC_PORT: String(await freePort()), SVC_APPROVAL_PORT: String(await freePort()) }
+    const { child, closed, written } = run("sh", ["-c", START ?? ""], { ...env, SVC_STORE: "memory" })
+    const ready = new Promise<void>((resolve) =>
+      child.stdout?.on("data", () => written.output.includes("Not for production") && resolve())
+    )
+    await Promise.race([ready, closed])
+    assert.include(written.output, "Not for production", written.errors)
+  }, GIVE_UP_MS)
+  afterAll(() => {
+    endAll()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("has the commands that are tried here, and none with a comment, which zsh takes for arguments", () => {
+    assert.deepStrictEqual([START, QUICKSTART, moreOfStart], ["npm start", "npm run quickstart", []])
+    assert.isAbove(TOUR.length, 5)
+    assert.isAbove(WEBHOOKS.length, 4)
+    for (const block of [...TOUR, ...WEBHOOKS]) assert.notMatch(block, /(?:^|\s)#(?:\s|$)/mu)
+  })
+
+  it("begins with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
+    const { closed, written } = run("sh", ["-c", QUICKSTART ?? ""], {})
+    await closed
+    assert.include(written.output, "evidence verified", written.errors)
+  })
+
+  for (const { name, options } of SHELLS) {
+    it.skipIf(!isInstalled(name))(`can be pasted into ${name}`, { timeout: GIVE_UP_MS }, async () => {
+      const { child, closed, written } = run(name, options, { RECEIVER_PORT: String(await freePort()) })
+      child.stdin?.end(`${script()}\n`)
+      await closed
+      const { errors, output } = written
+      assert.notMatch(errors, SHELL_FAULT, output)
+      assert.include(output, "all done\n", errors)
+      const said = [
+        "PENDING_APPROVAL",
+        "evidence verified",
+        "\nACTIVE\n",
+        "\nCOMMITTED\n",
+        "test event evt_",
+        "authorization.committed",
+        "\ndeleted\n"
+      ]
+      for (const text of said) assert.include(output, text, errors)
+      assert.notInclude(output, "/problems/")
+    })
+  }
+})
