@@ -7,6 +7,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { NO_PROXIES } from "./ClientAddress.ts"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
@@ -34,6 +35,7 @@ const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Arr
   rpId: "localhost",
   masterKey,
   masterKeyPrevious: undefined,
+  trustedProxies: NO_PROXIES,
   webhookLoopback: true
 })
 

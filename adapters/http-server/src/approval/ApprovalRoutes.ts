@@ -15,11 +15,12 @@ import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
+import { keptResponse } from "../KeptResponse.ts"
 import type { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
-import { type ActionRule, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
+import { type ActionRule, approvalGate, tellLog, withToken } from "./ApprovalGate.ts"
 import { approvalPage, CLOSED_PAGES, UNAVAILABLE_PAGES } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
 
@@ -58,18 +59,20 @@ const wantsPage = Effect.map(
   ({ headers }) => headers.accept?.includes("text/html") === true
 )
 
-/** Looking never spends the token, so that a link scanner takes nothing from its reader. */
+/**
+ * Looking never spends the token, so that a link scanner takes nothing from its reader. A query is ignored here, since
+ * mail gateways and messengers append their own to links; the POSTs, which the page alone makes, take none.
+ */
 const page = Effect.gen(function* () {
-  const token = yield* approvalToken
   const language = yield* languageOf
-  const opened = yield* refusing(openApprovalPage({ token, language }))
+  const opened = yield* withToken((token) => refusing(openApprovalPage({ token, language })))
   yield* tellLog(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 }).pipe(
   Effect.catch((refused) => {
     if (refused.code === "approval_session_closed") return noticeResponse(refused, CLOSED_PAGES)
-    if (refused.code !== "store_unavailable") return Effect.fail(refused)
+    if (refused.code !== "store_unavailable" && refused.code !== "rate_limited") return Effect.fail(refused)
     return Effect.flatMap(wantsPage, (wanted) =>
       wanted ? noticeResponse(refused, UNAVAILABLE_PAGES) : Effect.fail(refused)
     )
@@ -121,9 +124,7 @@ const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
   HttpRouter.route(
     "GET",
     path,
-    Effect.succeed(
-      HttpServerResponse.text(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } })
-    )
+    Effect.succeed(keptResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
   )
 )
 
