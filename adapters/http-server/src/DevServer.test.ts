@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -41,7 +41,8 @@ interface Run {
 }
 
 const run = (env: Readonly<Record<string, string>>): Run => {
-  const child = spawn(process.execPath, [MAIN], {
+  // Under a mask that keeps nothing from anybody: what is written must see to its modes itself.
+  const child = spawn("/bin/sh", ["-c", 'umask 000; exec "$@"', "sh", process.execPath, MAIN], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"]
@@ -95,6 +96,14 @@ const createMandate = async (port: number, key: string) => {
   const body = await answer.json()
   assert.strictEqual(answer.status, 201, JSON.stringify(body))
   return read(port, key, `/v1/mandates/${body.id}`)
+}
+
+/** What others than its owner may read or write in a folder. */
+const openToOthers = async (path: string): Promise<ReadonlyArray<string>> => {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true })
+  const paths = [path, ...entries.map(({ name, parentPath }) => join(parentPath, name))]
+  const modes = await Promise.all(paths.map(async (entry) => (await stat(entry)).mode))
+  return paths.filter((_, index) => (modes[index]! & 0o077) !== 0)
 }
 
 /** A receiver of webhooks on this machine, and the bodies that it got. */
@@ -169,8 +178,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     timeout: GIVE_UP_MS
   }, async () => {
     const env = await ports()
+    const database = join(folder, ".data", "pglite")
+    await mkdir(database, { recursive: true })
+    await chmod(join(folder, ".data"), 0o700)
+    await chmod(database, 0o777)
     const { child, exited, ready } = run(env)
     await ready
+    assert.deepStrictEqual(await openToOthers(join(folder, ".data")), [])
     const file = await devFile()
     assert.sameMembers(Object.keys(file), [
       "base_url",
