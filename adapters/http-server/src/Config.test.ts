@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
+import { NO_PROXIES } from "./ClientAddress.ts"
 import { DEV_HELP, devConfig, helpOf, SETTINGS_OF, serverConfig, workerConfig } from "./Config.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -32,9 +33,20 @@ describe("settings of svc serve", () => {
         rpId: "approve.example.com",
         masterKeyPrevious: undefined,
         rateLimit: { rate: 100, burst: 200 },
+        trustedProxies: NO_PROXIES,
         webhookLoopback: false,
         logLevel: "Info"
       })
+    })
+  )
+
+  it.effect("name the proxies whose word on addresses counts", () =>
+    Effect.gen(function* () {
+      const env = { ...COMPLETE, SVC_TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::7" }
+      const { trustedProxies } = yield* Effect.fromResult(yield* read(serverConfig, env))
+      assert.isTrue(trustedProxies.include("10.1.2.3"))
+      assert.isTrue(trustedProxies.include("2001:db8::7"))
+      assert.isFalse(trustedProxies.include("203.0.113.7"))
     })
   )
 
@@ -58,6 +70,8 @@ describe("settings of svc serve", () => {
     ["SVC_STORE", "mysql://user:password@x"],
     ["SVC_STORE", "postgres:///nowhere"],
     ["SVC_STORE", "pglite:"],
+    ["SVC_TRUSTED_PROXIES", "10.0.0.0/33"],
+    ["SVC_TRUSTED_PROXIES", "proxy.example.com"],
     ["SVC_PORT", "0"],
     ["SVC_PORT", "65536"],
     ["SVC_PORT", "8080.0"],

@@ -4,6 +4,7 @@ import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/Webho
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
+import { NO_PROXIES, parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { badSetting, type StartFault } from "./StartFault.ts"
 import { parseStore, STORE_FORM, type StoreSetting, storeFaultOf } from "./StoreSetting.ts"
 
@@ -149,6 +150,14 @@ const RATE_LIMIT = {
   parse: parseRate
 } as const satisfies Setting<unknown>
 
+const TRUSTED_PROXIES = {
+  name: "SVC_TRUSTED_PROXIES",
+  meaning:
+    "Proxies before this process; the client's address is the rightmost in their X-Forwarded-For that is none of them.",
+  form: "addresses and CIDR ranges with commas between them, such as 10.0.0.0/8,2001:db8::7",
+  parse: parseTrustedProxies
+} as const satisfies Setting<unknown>
+
 const WEBHOOK_ALLOW_LOOPBACK = {
   name: "SVC_WEBHOOK_ALLOW_LOOPBACK",
   meaning: "Whether webhooks may go to this machine, over http too. In the test environment only.",
@@ -267,6 +276,7 @@ export interface ServerConfig {
   readonly masterKey: Redacted.Redacted<Uint8Array>
   readonly masterKeyPrevious: Redacted.Redacted<Uint8Array> | undefined
   readonly rateLimit: Rate | "off"
+  readonly trustedProxies: TrustedProxies
   readonly webhookLoopback: boolean
   readonly logLevel: LogLevel.LogLevel
 }
@@ -314,6 +324,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(
     masterKey: yield* required(MASTER_KEY),
     masterKeyPrevious: yield* optional(MASTER_KEY_PREVIOUS),
     rateLimit: yield* required(RATE_LIMIT),
+    trustedProxies: (yield* optional(TRUSTED_PROXIES)) ?? NO_PROXIES,
     webhookLoopback: yield* readLoopback,
     logLevel: yield* required(LOG_LEVEL)
   }
@@ -378,6 +389,7 @@ const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   PORT,
   APPROVAL_PORT,
   RATE_LIMIT,
+  TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
   LOG_LEVEL
 ]
@@ -403,7 +415,14 @@ export const SETTINGS_OF = {
   storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
 } as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
 
-const OPTIONAL = new Set<Setting<unknown>>([MASTER_KEY_PREVIOUS, RP_ID, API_KEY, SERVER_URL, WEBHOOK_SECRET])
+const OPTIONAL = new Set<Setting<unknown>>([
+  MASTER_KEY_PREVIOUS,
+  RP_ID,
+  TRUSTED_PROXIES,
+  API_KEY,
+  SERVER_URL,
+  WEBHOOK_SECRET
+])
 
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {

@@ -1,10 +1,11 @@
-import { generateKeyPairSync, randomBytes } from "node:crypto"
+import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { formatApiKey } from "@svc/domain/programs/ApiKeys"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, OrganizationId } from "@svc/protocol/Identifier"
 import { jwkThumbprint } from "@svc/protocol/KeySet"
 import { Clock, Effect, Redacted, Schema } from "effect"
+import { fileFault, readOwnFile } from "./SecretFile.ts"
 import { badSetting, type StartFault } from "./StartFault.ts"
 
 /** Name of the file in the development server's folder. */
@@ -66,11 +67,14 @@ const makeDevFile = (addresses: Addresses, milliseconds: number): DevFile => ({
 
 const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(DevFile))
 
-const readExisting = (path: string): Effect.Effect<DevFile | undefined, StartFault> =>
+const readExisting = (
+  path: string,
+  read: (path: string) => Promise<string>
+): Effect.Effect<DevFile | undefined, StartFault> =>
   Effect.gen(function* () {
     const text = yield* Effect.tryPromise({
-      try: () => readFile(path, "utf8").catch(ifMissing),
-      catch: () => badSetting(`${path} cannot be read`)
+      try: () => read(path).catch(ifMissing),
+      catch: (error) => fileFault(path, error, `${path} cannot be read`)
     })
     if (text === undefined) return undefined
     return yield* Effect.mapError(decode(text), () =>
@@ -80,7 +84,11 @@ const readExisting = (path: string): Effect.Effect<DevFile | undefined, StartFau
 
 /** The file in the folder, if a development server was ever started there. */
 export const findDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
-  readExisting(join(folder, DEV_FILE_NAME))
+  readExisting(join(folder, DEV_FILE_NAME), (path) => readFile(path, "utf8"))
+
+/** The same for the server whose file it is: from then on nobody else may read it. */
+export const findOwnDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
+  readExisting(join(folder, DEV_FILE_NAME), readOwnFile)
 
 const ifMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== "ENOENT") throw error
@@ -89,8 +97,8 @@ const ifMissing = (error: NodeJS.ErrnoException): undefined => {
 /** Replaced in one step, so that a reader never meets half of it. */
 const replace = async (folder: string, path: string, file: DevFile): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
-  const next = `${path}.${process.pid}`
-  await writeFile(next, `${JSON.stringify(file, null, 2)}\n`, { mode: FILE_MODE })
+  const next = `${path}.${randomUUID()}`
+  await writeFile(next, `${JSON.stringify(file, null, 2)}\n`, { mode: FILE_MODE, flag: "wx" })
   await rename(next, path)
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { createHash, createPrivateKey, randomUUID, sign } from "node:crypto"
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -45,7 +45,8 @@ interface Run {
 }
 
 const run = (env: Readonly<Record<string, string>>): Run => {
-  const child = spawn(process.execPath, [MAIN], {
+  // Under a mask that keeps nothing from anybody: what is written must see to its modes itself.
+  const child = spawn("/bin/sh", ["-c", 'umask 000; exec "$@"', "sh", process.execPath, MAIN], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"]
@@ -134,6 +135,14 @@ const openApprovalSession = async (file: DevFile, mandateId: string, return_url:
   return { status: answer.status, ...(await answer.json()) }
 }
 
+/** What others than its owner may read or write in a folder. */
+const openToOthers = async (path: string): Promise<ReadonlyArray<string>> => {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true })
+  const paths = [path, ...entries.map(({ name, parentPath }) => join(parentPath, name))]
+  const modes = await Promise.all(paths.map(async (entry) => (await stat(entry)).mode))
+  return paths.filter((_, index) => (modes[index]! & 0o077) !== 0)
+}
+
 /** A receiver of webhooks on this machine, and the bodies that it got. */
 const openReceiver = async () => {
   const bodies: Array<string> = []
@@ -206,8 +215,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     timeout: GIVE_UP_MS
   }, async () => {
     const env = await ports()
+    const database = join(folder, ".data", "pglite")
+    await mkdir(database, { recursive: true })
+    await chmod(join(folder, ".data"), 0o700)
+    await chmod(database, 0o777)
     const { child, exited, ready } = run(env)
     await ready
+    assert.deepStrictEqual(await openToOthers(join(folder, ".data")), [])
     const file = await devFile()
     assert.sameMembers(Object.keys(file), [
       "base_url",

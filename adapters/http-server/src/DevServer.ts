@@ -7,8 +7,9 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { NO_PROXIES } from "./ClientAddress.ts"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
-import { DEV_FILE_NAME, type DevFile, devFileWith, findDevFile, writeDevFile } from "./DevFile.ts"
+import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
 import { readMasterKeyFile } from "./MasterKeyFile.ts"
 import { ReturnPort, returnListener } from "./ReturnListener.ts"
@@ -66,6 +67,7 @@ const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Arr
   rpId: "localhost",
   masterKey,
   masterKeyPrevious: undefined,
+  trustedProxies: NO_PROXIES,
   webhookLoopback: true
 })
 
@@ -140,7 +142,7 @@ export const devServer = Effect.gen(function* () {
   const folder = resolve(config.dataDir)
   const path = join(folder, DEV_FILE_NAME)
   const server = serverConfigOf(config, yield* masterKeyOf(config, folder))
-  const existing = yield* findDevFile(folder)
+  const existing = yield* findOwnDevFile(folder)
   const returnPort = returnPortOf(config, existing)
   const made = yield* devFileWith(existing, {
     base_url: server.baseUrl,

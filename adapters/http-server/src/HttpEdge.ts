@@ -1,12 +1,16 @@
 import type { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Cause, Clock, Effect, Exit, Option, type Types } from "effect"
+import { Cause, Clock, Effect, Exit, Option, Tracer, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { clientAddressOf, NO_PROXIES, networkOf, type TrustedProxies } from "./ClientAddress.ts"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import { bytesMadeForOne } from "./KeptResponse.ts"
+import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 import type { RouteTable } from "./RouteTable.ts"
-import { makeUnreadAnswers, type UnreadAnswers } from "./UnreadAnswers.ts"
+import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
+import { makeUnreadAnswers, type Reader, type UnreadAnswers } from "./UnreadAnswers.ts"
 
 /** What one listener's edge needs to know. */
 export interface EdgeOptions {
@@ -16,6 +20,8 @@ export interface EdgeOptions {
   readonly routes: RouteTable
   /** Headers of every response, in lower case, unless the route sets its own value. */
   readonly headers: Readonly<Record<string, string>>
+  /** Whose word on the client's address counts. Default: nobody's. */
+  readonly trustedProxies?: TrustedProxies
 }
 
 type Response = HttpServerResponse.HttpServerResponse
@@ -42,8 +48,7 @@ const serve =
   (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
     const request = withLiteralPath(received)
     const match = options.routes.find(request.method, request.url)
-    const route = match._tag === "Nowhere" ? undefined : match.template
-    const facts: RequestFacts = { requestId: makeRequestId(), baseUrl: options.baseUrl, route }
+    const facts = factsOf(options, received, match._tag === "Nowhere" ? undefined : match.template)
     const refused = admissionFault(match, request)
     const answered =
       refused === undefined
@@ -56,20 +61,52 @@ const serve =
       Effect.map((response) =>
         withHeaders(bounded(response, request, unread, facts), options.headers, facts)
       ),
-      (response) => logged(response, request.method, facts),
+      (response) => logged(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
-      Effect.provideService(HttpServerRequest.HttpServerRequest, request)
+      Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+      (response) => withinTrace(response, facts.trace)
     )
   }
+
+const factsOf = (
+  { baseUrl, trustedProxies = NO_PROXIES }: EdgeOptions,
+  { headers, source }: HttpServerRequest.HttpServerRequest,
+  route: string | undefined
+): RequestFacts => {
+  const peer = (source as IncomingMessage).socket.remoteAddress
+  const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
+  const trace = parseTraceparent(headers.traceparent)
+  return {
+    requestId: makeRequestId(),
+    baseUrl,
+    route,
+    clientAddress: clientAddressOf(peer, headers["x-forwarded-for"], trustedProxies),
+    ...(clientRequestId === undefined ? {} : { clientRequestId }),
+    ...(trace === undefined ? {} : { trace })
+  }
+}
+
+const withinTrace = <A>(effect: Effect.Effect<A>, trace: TraceContext | undefined): Effect.Effect<A> =>
+  trace === undefined ? effect : Effect.withParentSpan(effect, Tracer.externalSpan(trace))
+
+/** The absolute form of a target (RFC 9112, section 3.2.2). Its host decides nothing here, as `Host` does not. */
+const ABSOLUTE_TARGET = /^https?:\/\/[^/?#]+(?=[/?#]|$)/iu
+
+/** The target as it was sent, from its path on; one in no form that names a path is left as it is. */
+const pathAndQueryOf = (target: string): string => {
+  const rest = target.replace(ABSOLUTE_TARGET, "")
+  return rest === target || rest.startsWith("/") ? rest : `/${rest}`
+}
 
 /** The router would end the path at a semicolon or a number sign; here they are characters like any other. */
 const withLiteralPath = (
   request: HttpServerRequest.HttpServerRequest
 ): HttpServerRequest.HttpServerRequest => {
-  if (!/[;#]/u.test(request.url)) return request
-  const [path, ...query] = request.url.split("?")
+  const target = pathAndQueryOf((request.source as IncomingMessage).url ?? "")
+  const [path, ...query] = target.split("?")
   const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
-  return request.modify({ url: [literal, ...query].join("?") })
+  const url = [literal, ...query].join("?")
+  return url === request.url ? request : request.modify({ url })
 }
 
 const admissionFault = (
@@ -143,14 +180,28 @@ const refusalIn = <E>(cause: Cause.Cause<E>): Refused | undefined => {
   return failure instanceof Refused ? failure : undefined
 }
 
+const UNREAD_RETRY = { "retry-after": "1" }
+
 const TOO_MUCH_UNREAD = {
   key: new Refused({
     code: "rate_limited",
     detail: "Answers that were asked for with this API key are still unread: read them first.",
-    headers: { "retry-after": "1" }
+    headers: UNREAD_RETRY
   }),
-  all: new Refused({ code: "store_unavailable", headers: { "retry-after": "1" } })
+  address: new Refused({
+    code: "rate_limited",
+    detail: "Answers that were asked for from your address are still unread: read them first.",
+    headers: UNREAD_RETRY
+  }),
+  all: new Refused({
+    code: "store_unavailable",
+    detail: "Too many answers to everybody together are still unread.",
+    headers: UNREAD_RETRY
+  })
 }
+
+const readerOf = ({ apiKeyId, clientAddress }: RequestFacts): Reader =>
+  apiKeyId === undefined ? { kind: "address", id: networkOf(clientAddress) } : { kind: "key", id: apiKeyId }
 
 /** Holds back a large answer to a reader who leaves too many unread. What a write answers is small, and always sent. */
 const bounded = (
@@ -159,9 +210,9 @@ const bounded = (
   unread: UnreadAnswers,
   facts: RequestFacts
 ): Response => {
-  if (request.method !== "GET" || response.body._tag !== "Uint8Array") return response
+  if (request.method !== "GET") return response
   const sink = NodeHttpServerRequest.toServerResponse(request)
-  const verdict = unread.add(sink, facts.apiKeyId ?? "", response.body.contentLength)
+  const verdict = unread.add(sink, readerOf(facts), bytesMadeForOne(response))
   return verdict === "counted" ? response : respondWithProblem(TOO_MUCH_UNREAD[verdict], facts)
 }
 
@@ -172,6 +223,7 @@ const withHeaders = (
 ): Response =>
   HttpServerResponse.setHeaders(response, {
     ...headers,
+    ...facts.rateLimit,
     ...response.headers,
     [REQUEST_ID_HEADER]: facts.requestId
   })
@@ -182,9 +234,18 @@ const MICROSECONDS_PER_MILLISECOND = 1000
 /** Status in the log of a request whose sender went away before its answer. */
 const CLIENT_GONE = 499
 
+/** Who sent a request, as far as the log tells. */
+const senderOf = ({ clientAddress }: RequestFacts, header: string | undefined): Record<string, string> => {
+  const userAgent = loggedUserAgent(header)
+  return {
+    ...(clientAddress === "" ? {} : { client_address: clientAddress }),
+    ...(userAgent === undefined ? {} : { user_agent: userAgent })
+  }
+}
+
 const logged = (
   answered: Effect.Effect<Response>,
-  method: string,
+  { headers, method }: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
 ): Effect.Effect<Response> =>
   Effect.flatMap(Clock.currentTimeNanos, (began) =>
@@ -194,6 +255,7 @@ const logged = (
           Effect.annotateLogs({
             ...annotationsOf(facts),
             method,
+            ...senderOf(facts, headers["user-agent"]),
             status: Exit.isSuccess(exit) ? exit.value.status : CLIENT_GONE,
             duration_ms: Number((ended - began) / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
           })

@@ -14,8 +14,11 @@ import {
 } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../test/RawExchange.ts"
+import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { httpListener } from "./HttpListener.ts"
+import { keptResponse } from "./KeptResponse.ts"
 import { Refused } from "./ProblemResponse.ts"
+import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
 import { makeRouteTable } from "./RouteTable.ts"
 import { MAX_BODY_BYTES, readStrictJson } from "./StrictBody.ts"
 
@@ -49,6 +52,8 @@ const waitingWrite = (gate: Gate) =>
     return json("written")
   })
 
+const kept = keptResponse("x".repeat(LARGE_ANSWER_BYTES), { contentType: "text/plain" })
+
 const routes = (gate: Gate) =>
   HttpRouter.addAll([
     HttpRouter.route("GET", "/v1/things/:thing_id", Effect.map(HttpRouter.params, json)),
@@ -57,6 +62,7 @@ const routes = (gate: Gate) =>
     ),
     HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
     HttpRouter.route("GET", "/large", Effect.succeed(json("x".repeat(LARGE_ANSWER_BYTES)))),
+    HttpRouter.route("GET", "/kept", Effect.succeed(kept)),
     HttpRouter.route("GET", "/boom", Effect.die(new Error("internals"))),
     HttpRouter.route("PUT", "/write", waitingWrite(gate), { uninterruptible: true })
   ])
@@ -66,6 +72,7 @@ const table = makeRouteTable([
   { method: "POST", path: "/v1/things" },
   { method: "GET", path: "/refused" },
   { method: "GET", path: "/large" },
+  { method: "GET", path: "/kept" },
   { method: "GET", path: "/boom" },
   { method: "PUT", path: "/write" }
 ])
@@ -78,6 +85,7 @@ const start = Effect.fnUntraced(function* (
     readonly requestTimeoutMs?: number
     readonly stallTimeoutMs?: number
     readonly stopTimeoutMs?: number
+    readonly trustedProxies?: TrustedProxies
   } = {}
 ) {
   const gate: Gate = {
@@ -152,7 +160,15 @@ describe("the edge of a listener", () => {
     "/refused;x",
     "/refused#x",
     "*",
-    "/v1/things/a/../a"
+    "/v1/things/a/../a",
+    "/v1/things/..",
+    "/v1/things/%2e%2e",
+    "/v1/%74hings/a",
+    "/%76%31/things/a",
+    "/v1%2Fthings/a",
+    "ftp://other/v1/things/a",
+    "http://other",
+    "http://other?/v1/things/a"
   ]) {
     it.live(`knows no route ${path}`, () =>
       Effect.gen(function* () {
@@ -160,6 +176,16 @@ describe("the edge of a listener", () => {
         const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
         const problem = assertProblem(answer, 404, "not_found")
         assert.notProperty(problem, "instance")
+      })
+    )
+  }
+
+  for (const target of ["http://other/v1/things/a?x=1", "HTTPS://other:1/v1/things/a"]) {
+    it.live(`takes the absolute form ${target}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`GET ${target} HTTP/1.1`, "Host: x"])
+        assert.strictEqual(answer.body, '{"thing_id":"a"}')
       })
     )
   }
@@ -274,6 +300,158 @@ describe("the edge of a listener", () => {
       assert.include(log[1], { message: "request", status: 404, problem: "not_found" })
       assert.isNumber(log[0]?.duration_ms)
       assert.notInclude(JSON.stringify(log), "canary")
+    })
+  )
+
+  it.live("logs who sent a request, and the caller's names for it", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1,10.0.0.0/8")! })
+      yield* send(port, [
+        "GET /v1/things/a HTTP/1.1",
+        "Host: x",
+        "User-Agent: a\tb\u009b",
+        "X-Forwarded-For: 198.51.100.1, 203.0.113.7",
+        "X-Forwarded-For: 10.0.0.1",
+        "X-Request-Id: theirs-1",
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      ])
+      assert.include(log[0], {
+        client_address: "203.0.113.7",
+        user_agent: "a\\u0009b\\u009b",
+        client_request_id: "theirs-1",
+        trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+        span_id: "00f067aa0ba902b7"
+      })
+    })
+  )
+
+  it.live("believes no header about the address unless a trusted proxy sends it", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", "X-Forwarded-For: 203.0.113.7"])
+      assert.strictEqual(log[0]?.client_address, "127.0.0.1")
+      for (const name of ["user_agent", "client_request_id", "trace_id", "span_id"]) {
+        assert.notProperty(log[0], name)
+      }
+    })
+  )
+
+  it.live("logs the address of whoever sends what does not parse", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      yield* raw(port, "rubbish\r\n\r\n")
+      assert.include(log[0], { problem: "malformed_request", client_address: "127.0.0.1" })
+    })
+  )
+
+  it.live("keeps an idle connection longer than balancers keep theirs", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const socket = yield* Effect.promise(() => openConnection(port))
+      const head = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            socket.once("data", (chunk) => resolve(String(chunk)))
+            socket.write("GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n")
+          })
+      )
+      socket.destroy()
+      assert.match(head, /^keep-alive: timeout=75\r$/imu)
+    })
+  )
+})
+
+describe("requests that are sent ahead of their answers", () => {
+  const GET = "GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n"
+  const WRITE = "PUT /write HTTP/1.1\r\nHost: x\r\n\r\n"
+  const LAST = "GET /v1/things/last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+  it.live("are served in turn", () =>
+    Effect.gen(function* () {
+      const { gate, log, port } = yield* start()
+      const received = exchange(port, WRITE + LAST)
+      yield* Deferred.await(gate.entered)
+      yield* send(port, ["GET /refused HTTP/1.1", "Host: x"])
+      yield* Deferred.succeed(gate.opened, undefined)
+      const answers = (yield* Effect.promise(() => received)).split("HTTP/1.1 200 OK").slice(1)
+      assert.deepStrictEqual(
+        answers.map((answer) => answer.split("\r\n\r\n")[1]),
+        ['"written"', '{"thing_id":"last"}']
+      )
+      assert.deepStrictEqual(
+        log.map(({ route }) => route),
+        ["/refused", "/write", "/v1/things/{thing_id}"]
+      )
+    })
+  )
+
+  it.live("are all answered, as many as may wait", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, GET.repeat(MAX_PIPELINED_REQUESTS - 1) + LAST)
+      )
+      assert.lengthOf(received.split("HTTP/1.1 200 OK").slice(1), MAX_PIPELINED_REQUESTS)
+    })
+  )
+
+  it.live("end the connection when there are more, and what has begun is finished", () =>
+    Effect.gen(function* () {
+      const { gate, log, port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, WRITE + GET.repeat(MAX_PIPELINED_REQUESTS)).catch(() => "")
+      )
+      assert.strictEqual(received, "")
+      yield* Deferred.succeed(gate.opened, undefined)
+      yield* Deferred.await(gate.written)
+      assert.notInclude(JSON.stringify(log), "things")
+    })
+  )
+
+  it.live("with CONNECT behind them get their own answers", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, `${GET}CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      )
+      assert.match(received, /^HTTP\/1\.1 200 OK/u)
+      assert.notInclude(received, "405")
+    })
+  )
+})
+
+describe("answers that nobody reads", () => {
+  /** Asks on a connection that takes nothing, and waits until the answer is under way. */
+  const askAndNotRead = Effect.fnUntraced(function* (
+    { log, port }: { readonly log: ReadonlyArray<LogEntry>; readonly port: number },
+    path: string
+  ) {
+    const socket = yield* Effect.promise(() => openConnection(port))
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+    socket.on("error", () => {})
+    socket.pause()
+    const before = log.length
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    while (log.length === before) yield* Effect.sleep("5 millis")
+  })
+
+  it.live("hold back more to the same address, in words that fit", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1")! })
+      yield* askAndNotRead({ log, port }, "/large")
+      const second = yield* send(port, ["GET /large HTTP/1.1", "Host: x"])
+      assert.match(assertProblem(second, 429, "rate_limited").detail, /your address/u)
+      const elsewhere = ["GET /large HTTP/1.1", "Host: x", "X-Forwarded-For: 203.0.113.7"]
+      assert.strictEqual((yield* send(port, elsewhere)).status, 200)
+    })
+  )
+
+  it.live("hold back nothing when they are the same for everybody", () =>
+    Effect.gen(function* () {
+      const listener = yield* start()
+      for (let readers = 0; readers < 45; readers++) yield* askAndNotRead(listener, "/kept")
+      assert.strictEqual((yield* send(listener.port, ["GET /kept HTTP/1.1", "Host: x"])).status, 200)
+      assert.strictEqual((yield* send(listener.port, ["GET /large HTTP/1.1", "Host: x"])).status, 200)
     })
   )
 })

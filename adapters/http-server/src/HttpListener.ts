@@ -1,8 +1,9 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
+import { clientAddressOf, NO_PROXIES } from "./ClientAddress.ts"
 import { type EdgeOptions, httpEdge } from "./HttpEdge.ts"
-import { makeRawServer, type RawServerOptions, STOP_TIMEOUT_MS } from "./RawServer.ts"
+import { makeRawServer, type RawRefusal, type RawServerOptions, STOP_TIMEOUT_MS } from "./RawServer.ts"
 import { ROUTER_CONFIG } from "./RouteTable.ts"
 
 export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "onRefused"> {
@@ -22,10 +23,14 @@ export const httpListener = <E, R>(routes: Layer.Layer<never, E, R>, options: Li
   Layer.unwrap(
     Effect.map(Effect.context<never>(), (context) => {
       const runFork = Effect.runForkWith(context)
-      const onRefused = (refusal: { readonly requestId: string; readonly code: string }) => {
+      const onRefused = ({ code, peer, requestId }: RawRefusal) => {
         runFork(
           Effect.logInfo("request refused").pipe(
-            Effect.annotateLogs({ request_id: refusal.requestId, problem: refusal.code })
+            Effect.annotateLogs({
+              request_id: requestId,
+              problem: code,
+              client_address: clientAddressOf(peer, undefined, NO_PROXIES)
+            })
           )
         )
       }

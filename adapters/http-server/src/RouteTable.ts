@@ -7,8 +7,8 @@ export interface Route {
 }
 
 /**
- * Paths are exact (part 1): case counts, and so do trailing and doubled slashes. The longest parameter
- * is a percent-encoded subject reference: 255 code points of 4 bytes, 3 characters each.
+ * Paths are exact (part 1): case counts, so do trailing and doubled slashes, and escapes are for parameters. The longest
+ * parameter is a percent-encoded subject reference: 255 code points of 4 bytes, 3 characters each.
  */
 export const ROUTER_CONFIG = {
   caseSensitive: true,
@@ -33,6 +33,21 @@ export interface RouteTable {
 /** `/v1/mandates/:mandate_id` as `/v1/mandates/{mandate_id}`. */
 export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/gu, "{$1}")
 
+const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/")
+
+/** The router reads escapes before it compares; here what a route writes out must be sent as it is written. */
+const spells = (template: string, url: string): boolean => {
+  const segments = segmentsOf(template)
+  const sent = segmentsOf(url.split("?")[0]!)
+  return (
+    sent.length === segments.length &&
+    segments.every((segment, index) => segment.startsWith("{") || segment === sent[index])
+  )
+}
+
+/** Never empty, since what ends in its slash is another path, and no dot segment, which others on the way take out. */
+const isParameter = (value: string | undefined): boolean => value !== "" && value !== "." && value !== ".."
+
 /** Builds the table. HEAD is answered wherever GET is. */
 export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   const finder = FindMyWay.make<string>(ROUTER_CONFIG)
@@ -41,10 +56,10 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
     methods.add(route.method)
     finder.on(route.method, route.path, templateOf(route.path))
   }
-  // A parameter is never empty: what ends in its slash is another path.
   const lookUp = (method: string, url: string) => {
     const found = finder.find(method, url)
-    return found === undefined || Object.values(found.params).includes("") ? undefined : found
+    if (found === undefined || !spells(found.handler, url)) return undefined
+    return Object.values(found.params).every(isParameter) ? found : undefined
   }
   const allowed = (url: string): ReadonlyArray<string> =>
     [...methods].filter((method) => lookUp(method, url) !== undefined)

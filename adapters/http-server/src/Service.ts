@@ -52,12 +52,14 @@ export const portsLayer = (
     deployment(config, options.localhostReturnOrigins)
   )
 
-const rateLimit = (config: ServerConfig) =>
+const limits = (config: ServerConfig) =>
   config.rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(config.rateLimit)
 
 /** Both listeners. `portsLayer` is provided outside of them, so that they share it. */
-export const listenersLayer = (config: ServerConfig, options: { readonly host?: string } = {}) =>
-  Layer.merge(
-    Layer.provide(ApiServer.layer({ port: config.port, ...options }), rateLimit(config)),
-    ApprovalServer.layer({ port: config.approvalPort, ...options })
-  )
+export const listenersLayer = (config: ServerConfig, options: { readonly host?: string } = {}) => {
+  const shared = { trustedProxies: config.trustedProxies, ...options }
+  return Layer.merge(
+    ApiServer.layer({ port: config.port, ...shared }),
+    ApprovalServer.layer({ port: config.approvalPort, ...shared })
+  ).pipe(Layer.provide(limits(config)))
+}

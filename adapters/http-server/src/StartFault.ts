@@ -10,6 +10,9 @@ export const EXIT_CONFIGURATION = 78
 
 const EXIT_FAILURE = 1
 
+/** What a command writes, an embedded database too, is for its user alone. */
+const OWNER_ALONE = 0o077
+
 /** Why the process does not start, or cannot go on, in one line. */
 export class StartFault extends Data.TaggedError("StartFault")<{
   readonly line: string
@@ -106,6 +109,7 @@ const exitCodeOf = (cause: Cause.Cause<unknown>): number =>
  * and exits 141.
  */
 export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>): void => {
+  process.umask(OWNER_ALONE)
   const reported = Effect.tapCause(stoppable(command), (cause) => {
     const fault = startFaultOf(cause)
     if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))

@@ -56,6 +56,7 @@ const startFaultOf = (fault: {
   readonly pending?: ReadonlyArray<string>
   readonly migration?: string
   readonly faults?: ReadonlyArray<string>
+  readonly exposure?: "owner" | "mode"
 }): StartFault => {
   switch (fault._tag) {
     case "FolderHeld":
@@ -64,6 +65,12 @@ const startFaultOf = (fault: {
       )
     case "FolderUnusable":
       return badSetting(`${fault.folder} cannot hold a database: ${told(fault.code ?? "unknown")}`)
+    case "FolderExposed":
+      return badSetting(
+        fault.exposure === "owner"
+          ? `${fault.folder} belongs to another user, who could read and change the database; name a folder within it, or give it to the user of this process (chown)`
+          : `${fault.folder} lies on a file system that lets other users in; name a folder on one that keeps modes`
+      )
     case "PgliteUnusable":
       return badSetting(`${fault.folder} cannot be opened as a database`)
     case "DatabaseUnsuitable":

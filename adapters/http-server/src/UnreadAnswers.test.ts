@@ -4,38 +4,51 @@ import { makeUnreadAnswers } from "./UnreadAnswers.ts"
 
 const KIB = 1024
 
+const A = { kind: "key", id: "a" } as const
+const B = { kind: "key", id: "b" } as const
+
 /** An answer that somebody reads when told to. */
 const sink = () => Object.assign(new EventEmitter(), { destroyed: false })
 
 describe("unread answers", () => {
   it("are bounded for each key, and again free once read", () => {
-    const unread = makeUnreadAnswers({ perKey: 100 * KIB, all: 1000 * KIB })
+    const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
     const first = sink()
-    assert.strictEqual(unread.add(first, "a", 60 * KIB), "counted")
-    assert.strictEqual(unread.add(sink(), "a", 60 * KIB), "key")
-    assert.strictEqual(unread.add(sink(), "b", 60 * KIB), "counted")
+    assert.strictEqual(unread.add(first, A, 60 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), A, 60 * KIB), "key")
+    assert.strictEqual(unread.add(sink(), B, 60 * KIB), "counted")
     first.emit("close")
-    assert.strictEqual(unread.add(sink(), "a", 60 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), A, 60 * KIB), "counted")
+  })
+
+  it("are bounded for each address that has no key", () => {
+    const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
+    const first = { kind: "address", id: "203.0.113.7" } as const
+    const second = { kind: "address", id: "203.0.113.8" } as const
+    assert.strictEqual(unread.add(sink(), first, 40 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), first, 40 * KIB), "address")
+    assert.strictEqual(unread.add(sink(), second, 40 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), { kind: "key", id: first.id }, 40 * KIB), "counted")
   })
 
   it("let a key that has none unread have one of any size", () => {
-    const unread = makeUnreadAnswers({ perKey: 100 * KIB, all: 1000 * KIB })
-    assert.strictEqual(unread.add(sink(), "a", 500 * KIB), "counted")
-    assert.strictEqual(unread.add(sink(), "a", 20 * KIB), "key")
+    const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
+    assert.strictEqual(unread.add(sink(), A, 500 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), A, 20 * KIB), "key")
   })
 
   it("are bounded for all together", () => {
-    const unread = makeUnreadAnswers({ perKey: 100 * KIB, all: 150 * KIB })
-    assert.strictEqual(unread.add(sink(), "a", 90 * KIB), "counted")
-    assert.strictEqual(unread.add(sink(), "b", 90 * KIB), "all")
+    const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 150 * KIB })
+    assert.strictEqual(unread.add(sink(), A, 90 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), B, 90 * KIB), "all")
   })
 
   it("do not count small ones, nor those that nobody waits for any more", () => {
-    const unread = makeUnreadAnswers({ perKey: 20 * KIB, all: 20 * KIB })
+    const unread = makeUnreadAnswers({ address: 50 * KIB, key: 20 * KIB, all: 20 * KIB })
     for (let count = 0; count < 100; count++) {
-      assert.strictEqual(unread.add(sink(), "a", KIB), "counted")
-      assert.strictEqual(unread.add(Object.assign(sink(), { destroyed: true }), "a", 50 * KIB), "counted")
+      assert.strictEqual(unread.add(sink(), A, KIB), "counted")
+      assert.strictEqual(unread.add(Object.assign(sink(), { destroyed: true }), A, 50 * KIB), "counted")
     }
-    assert.strictEqual(unread.add(sink(), "a", 20 * KIB), "counted")
+    assert.strictEqual(unread.add(sink(), A, 20 * KIB), "counted")
   })
 })

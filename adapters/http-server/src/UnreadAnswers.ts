@@ -2,6 +2,8 @@
 const COUNTED_FROM_BYTES = 16 * 1024
 /** Most bytes of answers that one API key may leave unread: two of the largest evidence. */
 export const MAX_UNREAD_BYTES_PER_KEY = 128 * 1024 * 1024
+/** Most bytes of answers that one address may leave unread without an API key. */
+export const MAX_UNREAD_BYTES_PER_ADDRESS = 8 * 1024 * 1024
 /** Most bytes of answers that all callers of a listener together may leave unread. */
 export const MAX_UNREAD_BYTES = 512 * 1024 * 1024
 
@@ -11,37 +13,45 @@ export interface AnswerSink {
   readonly once: (event: "close", listener: () => void) => unknown
 }
 
-export interface UnreadAnswers {
-  /**
-   * Counts an answer until its connection has taken it or is gone. `key`: its caller has too much unread already, `all`:
-   * everybody together has; the answer is not to be sent then.
-   */
-  readonly add: (response: AnswerSink, key: string, bytes: number) => "counted" | "key" | "all"
+/** Whose unread answers are counted together. */
+export interface Reader {
+  readonly kind: "key" | "address"
+  readonly id: string
 }
 
-/** Bounds the memory that callers take who ask for large answers and do not read them. */
+export interface UnreadAnswers {
+  /**
+   * Counts an answer until its connection has taken it or is gone. `key` and `address`: its reader has too much unread
+   * already, `all`: everybody together has; the answer is not to be sent then.
+   */
+  readonly add: (response: AnswerSink, reader: Reader, bytes: number) => "counted" | Reader["kind"] | "all"
+}
+
+/** Bounds the memory that readers take who ask for large answers and do not read them. */
 export const makeUnreadAnswers = (
-  limits: { readonly perKey: number; readonly all: number } = {
-    perKey: MAX_UNREAD_BYTES_PER_KEY,
+  limits: Readonly<Record<Reader["kind"] | "all", number>> = {
+    key: MAX_UNREAD_BYTES_PER_KEY,
+    address: MAX_UNREAD_BYTES_PER_ADDRESS,
     all: MAX_UNREAD_BYTES
   }
 ): UnreadAnswers => {
-  const byKey = new Map<string, number>()
+  const byReader = new Map<string, number>()
   let all = 0
-  const count = (key: string, bytes: number) => {
+  const count = (name: string, bytes: number) => {
     all += bytes
-    const unread = (byKey.get(key) ?? 0) + bytes
-    if (unread === 0) byKey.delete(key)
-    else byKey.set(key, unread)
+    const unread = (byReader.get(name) ?? 0) + bytes
+    if (unread === 0) byReader.delete(name)
+    else byReader.set(name, unread)
   }
   return {
-    add: (response, key, bytes) => {
+    add: (response, { id, kind }, bytes) => {
       if (bytes < COUNTED_FROM_BYTES || response.destroyed) return "counted"
-      // A caller that has nothing unread may have any one answer.
-      if (byKey.has(key) && (byKey.get(key) ?? 0) + bytes > limits.perKey) return "key"
+      const name = `${kind} ${id}`
+      // Who has nothing unread may have any one answer.
+      if (byReader.has(name) && (byReader.get(name) ?? 0) + bytes > limits[kind]) return kind
       if (all > 0 && all + bytes > limits.all) return "all"
-      count(key, bytes)
-      response.once("close", () => count(key, -bytes))
+      count(name, bytes)
+      response.once("close", () => count(name, -bytes))
       return "counted"
     }
   }

@@ -110,6 +110,8 @@ const textOf = (body: unknown): string | undefined =>
 export const startApi = Effect.fnUntraced(function* (
   options: {
     readonly rate?: RateLimit.Rate
+    /** Of requests without a good API key, where there is a `rate`. Default: that of the service. */
+    readonly failures?: RateLimit.Rate
     readonly log?: Array<unknown>
     readonly health?: StoreHealth["Service"]["faults"]
   } = {}
@@ -117,7 +119,8 @@ export const startApi = Effect.fnUntraced(function* (
   const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
     options.log?.push({ message, cause: String(cause), ...fiber.getRef(References.CurrentLogAnnotations) })
   })
-  const rate = options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate)
+  const rate =
+    options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate, options.failures)
   const context = yield* ApiServer.layer({ port: 0, host: "127.0.0.1" }).pipe(
     Layer.provide(rate),
     Layer.provide(

@@ -19,6 +19,8 @@ import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "effect"
 import { HttpServer } from "effect/http"
 import * as ApprovalServer from "../src/approval/ApprovalServer.ts"
+import * as FailedCredentials from "../src/FailedCredentials.ts"
+import type { Rate } from "../src/TokenBuckets.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
 export const APPROVAL_ORIGIN = "https://approve.example"
@@ -42,6 +44,8 @@ export interface HouseOptions {
   readonly organizationName?: string
   /** Default: one that the system chooses. */
   readonly port?: number
+  /** Of links that open nothing. Default: no limit. */
+  readonly failures?: Rate
 }
 
 const portsLayer = (approvalBaseUrl: string) =>
@@ -87,6 +91,9 @@ export const openHouse = Effect.fnUntraced(function* (options: HouseOptions = {}
     Layer.succeed(References.MinimumLogLevel)("All")
   )
   const services = yield* ApprovalServer.layer({ port: options.port ?? 0, host: "127.0.0.1" }).pipe(
+    Layer.provide(
+      options.failures === undefined ? FailedCredentials.layerOff : FailedCredentials.layer(options.failures)
+    ),
     Layer.provideMerge(portsLayer(origin)),
     Layer.provideMerge(logging),
     Layer.build

@@ -17,6 +17,7 @@ import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
 import * as RateLimit from "../src/api/RateLimit.ts"
 import * as ApprovalServer from "../src/approval/ApprovalServer.ts"
+import { NO_PROXIES } from "../src/ClientAddress.ts"
 import type { ServerConfig } from "../src/Config.ts"
 import * as JsonLog from "../src/JsonLog.ts"
 import { portsLayer } from "../src/Service.ts"
@@ -79,6 +80,7 @@ const configOf = (
   masterKey: Redacted.make(masterKey, { label: "master key" }),
   masterKeyPrevious: undefined,
   rateLimit: "off",
+  trustedProxies: NO_PROXIES,
   webhookLoopback,
   logLevel: "All"
 })
@@ -218,7 +220,11 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   )
   const approvalListen = { ...listen, port: options.approvalPort ?? 0 }
   const approvalPort = portOf(
-    yield* ApprovalServer.layer(approvalListen).pipe(Layer.provide(shared), Layer.build)
+    yield* ApprovalServer.layer(approvalListen).pipe(
+      Layer.provide(RateLimit.layerOff),
+      Layer.provide(shared),
+      Layer.build
+    )
   )
 
   if (options.working !== undefined) {

@@ -12,6 +12,7 @@ import {
 import { hostname } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { Data, Deferred, type Duration, Effect, Schedule, type Scope } from "effect"
+import { closeToOthers, FILE_MODE, FOLDER_MODE, FolderExposed } from "./PrivateFolder.ts"
 
 /** The folder is open in another process. */
 export class FolderHeld extends Data.TaggedError("FolderHeld")<{
@@ -61,8 +62,6 @@ const HEARTBEAT = "2 seconds"
 /** How long a lock must have been left alone by a holder that cannot be seen. */
 const SILENCE: Duration.Input = "15 seconds"
 
-const FILE_MODE = 0o600
-const FOLDER_MODE = 0o700
 const ATTEMPTS = 20
 /** Taking over is a matter of milliseconds; one that lasts longer was itself cut off. */
 const TAKEOVER_MILLISECONDS = 10_000
@@ -212,6 +211,15 @@ const onFiles = <A>(folder: string, step: () => A): Effect.Effect<A, FolderUnusa
     catch: (cause) => new FolderUnusable({ folder, code: codeOf(cause) ?? "unknown" })
   })
 
+const takeForOwner = (folder: string): Effect.Effect<void, FolderUnusable | FolderExposed> =>
+  Effect.try({
+    try: () => closeToOthers(resolve(folder)),
+    catch: (cause) =>
+      cause instanceof FolderExposed
+        ? cause
+        : new FolderUnusable({ folder, code: codeOf(cause) ?? "unknown" })
+  })
+
 const heldBy = (folder: string, lock: string, { host, pid }: Holder): FolderHeld =>
   new FolderHeld({ folder, lock, holder: `process ${pid} on ${host}` })
 
@@ -236,8 +244,9 @@ const take = Effect.fnUntraced(function* (
   path: string,
   own: Holder,
   silence: Duration.Input
-): Effect.fn.Return<void, FolderHeld | FolderUnusable> {
+): Effect.fn.Return<void, FolderHeld | FolderUnusable | FolderExposed> {
   yield* onFiles(folder, () => makeFolder(resolve(folder)))
+  yield* takeForOwner(folder)
   // Releases before this one had their lock beside the folder. Where that cannot be read or removed, none of them runs.
   yield* Effect.catchTag(
     outlive(folder, `${resolve(folder)}.lock`, silence),
@@ -287,7 +296,7 @@ const ownership = (path: string, own: Holder): boolean | "unknown" => {
 }
 
 /**
- * Holds a folder for this process until the scope closes, through a lock file in it. The lock of a holder that
+ * Holds a folder for this process until the scope closes, through a lock file in it, and for its user alone. The lock of a holder that
  * died is taken over: at once where its process can be seen, else (another machine or container, or a run of the
  * machine before) once its lock was not touched for `silence`. A holder that was paused for that long finds its folder
  * lost, and must ask `isHeld` before whatever it does there.
@@ -295,7 +304,7 @@ const ownership = (path: string, own: Holder): boolean | "unknown" => {
 export const holdFolder = (
   folder: string,
   silence: Duration.Input = SILENCE
-): Effect.Effect<FolderHold, FolderHeld | FolderUnusable, Scope.Scope> =>
+): Effect.Effect<FolderHold, FolderHeld | FolderUnusable | FolderExposed, Scope.Scope> =>
   Effect.gen(function* () {
     const path = join(resolve(folder), LOCK)
     const own = newHolder()

@@ -16,6 +16,7 @@ import { type MigrationFailed, migrate } from "./Migrate.ts"
 import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
+import type { FolderExposed } from "./PrivateFolder.ts"
 
 /** The folder does not open as a database. */
 export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
@@ -24,8 +25,10 @@ export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
 }> {}
 
 export interface PgliteOptions {
-  /** Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open,
-   * which a lock file in it sees to. */
+  /**
+   * Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open, which a
+   * lock file in it sees to, and no other user may enter it: it is given the mode 0700.
+   */
   readonly folder?: string
   /**
    * What is done when the folder turns out to be another process's, as it is once this one was paused for long and
@@ -68,7 +71,7 @@ const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession =>
 /** There is one session: whatever comes while it is busy goes next, together. */
 const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
 
-type ConnectFault = FolderHeld | FolderUnusable | PgliteUnusable | MigrationFailed | SqlError
+type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFailed | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
 export const connect = (

@@ -70,7 +70,7 @@ const writeNew = (body: Buffer): string => {
 
 const keepRefused = ({ body, signature }: RefusedWebhook): string => {
   if (!isSignature(signature)) return ""
-  mkdirSync(folder, { recursive: true })
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = writeNew(body)
   const from = process.env.SVC_WEBHOOK_SECRET ? "" : ` --secret-file ${LISTEN_SECRET}`
   return `\n  npm run --silent svc -- webhook verify --signature '${signature}'${from} < ${file}`

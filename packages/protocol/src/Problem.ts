@@ -240,7 +240,7 @@ export const PROBLEMS = {
   rate_limited: kind(
     429,
     "Too many requests",
-    "The API key sent more requests than its rate allows.",
+    "The API key, or the address without a valid one, sent more requests than its rate allows.",
     "Wait as long as Retry-After says.",
     true
   ),

@@ -10,11 +10,12 @@ import { Clock, Context, Effect, Redacted, Result, Schema, SchemaIssue } from "e
 import { type Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { CurrentRequest } from "../CurrentRequest.ts"
+import { FailedCredentials } from "../FailedCredentials.ts"
 import { Refused } from "../ProblemResponse.ts"
 import { checkMediaType, hasBody, parseBody, readBody } from "../StrictBody.ts"
 import { accepts } from "./Acceptance.ts"
 import { parseQuery } from "./QueryString.ts"
-import { RateLimit, rateLimitHeaders } from "./RateLimit.ts"
+import { RateLimit } from "./RateLimit.ts"
 import { refusing } from "./RefusalProblem.ts"
 
 /** A request that passed the gate of its route. */
@@ -30,7 +31,7 @@ export interface Admitted {
 }
 
 /** What the gate needs. */
-export type GateServices = Deployment | Organizations | RateLimit
+export type GateServices = Deployment | Organizations | RateLimit | FailedCredentials
 
 /**
  * The gate of one route: credentials and scope, rate, query, accept, media type and encoding, size, key
@@ -80,14 +81,11 @@ const authenticated = Effect.fnUntraced(function* (
 ): Effect.fn.Return<
   { readonly apiKey: ApiKey; readonly organization: Organization },
   Refused,
-  Deployment | Organizations
+  Deployment | Organizations | FailedCredentials
 > {
+  const failures = yield* FailedCredentials
   const key = BEARER.exec(headers.authorization ?? "")?.[1]
-  if (key === undefined) return yield* new Refused({ code: "authentication_required" })
-  if (key.length > MAX_API_KEY_CHARACTERS) return yield* new Refused({ code: "api_key_invalid" })
-  const { apiKey, organization } = yield* refusing(
-    authenticateApiKey(Redacted.make(key, { label: "api_key" }))
-  )
+  const { apiKey, organization } = yield* failures.lookUp(key, holderOf(key), isWrongKey)
   const facts = yield* CurrentRequest
   facts.organizationId = organization.id
   facts.apiKeyId = apiKey.id
@@ -100,15 +98,21 @@ const authenticated = Effect.fnUntraced(function* (
   return { apiKey, organization }
 })
 
+const holderOf = Effect.fnUntraced(function* (key: string | undefined) {
+  if (key === undefined) return yield* new Refused({ code: "authentication_required" })
+  if (key.length > MAX_API_KEY_CHARACTERS) return yield* new Refused({ code: "api_key_invalid" })
+  return yield* refusing(authenticateApiKey(Redacted.make(key, { label: "api_key" })))
+})
+
+const isWrongKey = ({ code }: Refused): boolean =>
+  code === "authentication_required" || code === "api_key_invalid"
+
 const takeRate = Effect.fnUntraced(function* (apiKeyId: string): Effect.fn.Return<void, Refused, RateLimit> {
   const limit = yield* RateLimit
-  const taken = yield* limit.take(apiKeyId)
-  if (!taken.allowed && limit.rate !== undefined) {
-    return yield* new Refused({
-      code: "rate_limited",
-      headers: rateLimitHeaders(limit.rate, taken.retryAfterSeconds)
-    })
-  }
+  const { allowed, headers } = yield* limit.take(apiKeyId)
+  if (!allowed) return yield* new Refused({ code: "rate_limited", headers })
+  const facts = yield* CurrentRequest
+  facts.rateLimit = headers
 })
 
 const malformedQuery = (detail: string) => Result.fail(new Refused({ code: "malformed_request", detail }))

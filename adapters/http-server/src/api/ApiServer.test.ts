@@ -115,8 +115,11 @@ describe("rate", () => {
   it.live("is limited per API key, after its credentials and before its query", () =>
     Effect.gen(function* () {
       const api = yield* startApi({ rate: { rate: 1, burst: 2 } })
-      for (let sent = 0; sent < 2; sent++) {
-        assert.strictEqual((yield* api.send({ path: "/v1/mandates", key: api.key })).status, 200)
+      for (const left of ["1", "0"]) {
+        const allowed = yield* api.send({ path: "/v1/mandates", key: api.key })
+        assert.strictEqual(allowed.status, 200)
+        assert.include(allowed.headers, { "ratelimit-limit": "2", "ratelimit-remaining": left })
+        assert.notProperty(allowed.headers, "retry-after")
       }
       const answer = yield* api.send({ path: "/v1/mandates?x=1", key: api.key })
       assert.strictEqual(assertProblem(answer, 429, "rate_limited").retryable, true)
@@ -125,6 +128,30 @@ describe("rate", () => {
       assert.strictEqual(answer.headers["ratelimit-policy"], '"api-key";q=2;w=2')
       assert.strictEqual((yield* api.send({ path: "/v1/mandates", key: api.otherKey })).status, 200)
       assert.strictEqual((yield* api.send({ path: "/healthz" })).status, 200)
+    })
+  )
+})
+
+describe("requests without a good API key", () => {
+  const LIMITS = { rate: { rate: 1000, burst: 1000 }, failures: { rate: 0.001, burst: 3 } }
+
+  it.live("are limited by address, and lock out no key that was good", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi(LIMITS)
+      const ask = (key?: string) => api.send({ path: "/v1/mandates", ...(key === undefined ? {} : { key }) })
+      assert.strictEqual((yield* ask(api.key)).status, 200)
+      assertProblem(yield* ask(), 401, "authentication_required")
+      assertProblem(yield* ask(`${api.key.slice(0, -4)}AAAA`), 401, "api_key_invalid")
+      assertProblem(yield* ask("x"), 401, "api_key_invalid")
+      for (const key of [undefined, "x", `${api.key.slice(0, -4)}BBBA`]) {
+        const refused = yield* ask(key)
+        assert.match(assertProblem(refused, 429, "rate_limited").detail, /your address/iu)
+        assert.strictEqual(refused.headers.ratelimit, '"address";r=0;t=1000')
+        assert.strictEqual(refused.headers["retry-after"], "1000")
+      }
+      assert.strictEqual((yield* ask(api.key)).status, 200)
+      assert.strictEqual((yield* api.send({ path: "/healthz" })).status, 200)
+      assert.strictEqual((yield* api.send({ path: "/openapi.json" })).status, 200)
     })
   )
 })

@@ -2,6 +2,7 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Api } from "@svc/protocol/api/Api"
 import { Effect, Layer } from "effect"
 import type { HttpApiGroup } from "effect/http-api"
+import type { TrustedProxies } from "../ClientAddress.ts"
 import { httpListener } from "../HttpListener.ts"
 import { makeRouteTable } from "../RouteTable.ts"
 import { authorizationRoutes } from "./AuthorizationRoutes.ts"
@@ -20,6 +21,8 @@ export interface ApiServerOptions {
   readonly port: number
   /** Address to listen on. Default: all of them. */
   readonly host?: string
+  /** Whose word on the client's address counts. Default: nobody's. */
+  readonly trustedProxies?: TrustedProxies
   /** In milliseconds, for tests. Default 30,000. */
   readonly requestTimeoutMs?: number
 }

@@ -3,6 +3,7 @@ import { PROBLEM_CODES, problemPath } from "@svc/protocol/Problem"
 import { Effect, Layer, Scope } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar, OpenApi } from "effect/http-api"
+import { keptResponse } from "../KeptResponse.ts"
 import { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
 import { accepts } from "./Acceptance.ts"
@@ -67,7 +68,7 @@ const documentRoute = (
   const written = once(() => {
     const text = write()
     return {
-      document: HttpServerResponse.text(text, { contentType }),
+      document: keptResponse(text, { contentType }),
       headers: { ...more, "cache-control": CACHE_CONTROL, etag: entityTag(text) }
     }
   })
@@ -93,7 +94,9 @@ const docsRoute = (baseUrl: string) =>
               scalar: { hideTestRequestButton: true, withDefaultFonts: false }
             })
           )
-          const document = yield* app
+          const shown = yield* app
+          const text = shown.body._tag === "Uint8Array" ? new TextDecoder().decode(shown.body.body) : ""
+          const document = keptResponse(text, { contentType: HTML })
           return { document, headers: docsHeaders(document) }
         }).pipe(Effect.provideService(Scope.Scope, scope))
       )

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { layer, layerOff, RateLimit, rateLimitHeaders } from "./RateLimit.ts"
+import { layer, layerOff, RateLimit } from "./RateLimit.ts"
 
 const take = (key: string) => Effect.flatMap(RateLimit, (limit) => limit.take(key))
 
@@ -9,7 +9,7 @@ describe("a token bucket", () => {
   it.effect("gives its burst at once and its rate from then on", () =>
     Effect.gen(function* () {
       for (let taken = 0; taken < 4; taken++) assert.isTrue((yield* take("a")).allowed)
-      assert.deepStrictEqual(yield* take("a"), { allowed: false, retryAfterSeconds: 1 })
+      assert.isFalse((yield* take("a")).allowed)
       yield* TestClock.adjust("500 millis")
       assert.isTrue((yield* take("a")).allowed)
       assert.isFalse((yield* take("a")).allowed)
@@ -33,10 +33,30 @@ describe("a token bucket", () => {
     }).pipe(Effect.provide(layerOff))
   )
 
-  it("tells its policy", () => {
-    assert.include(rateLimitHeaders({ rate: 100, burst: 200 }, 1), {
-      "ratelimit-limit": "200",
-      "retry-after": "1"
-    })
-  })
+  it.effect("says with each answer what is left, and with a refusal when the next is allowed", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* take("a")).headers, {
+        ratelimit: '"api-key";r=1;t=4',
+        "ratelimit-policy": '"api-key";q=2;w=8',
+        "ratelimit-limit": "2",
+        "ratelimit-remaining": "1",
+        "ratelimit-reset": "4"
+      })
+      assert.strictEqual((yield* take("a")).headers.ratelimit, '"api-key";r=0;t=8')
+      assert.deepStrictEqual((yield* take("a")).headers, {
+        "retry-after": "4",
+        ratelimit: '"api-key";r=0;t=4',
+        "ratelimit-policy": '"api-key";q=2;w=8',
+        "ratelimit-limit": "2",
+        "ratelimit-remaining": "0",
+        "ratelimit-reset": "4"
+      })
+    }).pipe(Effect.provide(layer({ rate: 0.25, burst: 2 })))
+  )
+
+  it.effect("says nothing where there is no limit", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual((yield* take("a")).headers, {})
+    }).pipe(Effect.provide(layerOff))
+  )
 })

@@ -7,6 +7,7 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { accepts } from "../api/Acceptance.ts"
 import { refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
+import { FailedCredentials } from "../FailedCredentials.ts"
 import { Refused } from "../ProblemResponse.ts"
 import { checkMediaType, hasBody, parseBody, readBody } from "../StrictBody.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
@@ -16,12 +17,20 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/u
 
 const closed = new Refused({ code: "approval_session_closed" })
 
-/** The token of the path, and of nowhere else. One of another form is unknown like any other. */
-export const approvalToken = Effect.gen(function* () {
-  const { token } = yield* HttpRouter.params
-  return token !== undefined && TOKEN.test(token)
-    ? Redacted.make(token, { label: "approval_token" })
-    : yield* closed
+/** The token of the path, and of nowhere else. Absent: one of another form, unknown like any other. */
+export const tokenOfPath = Effect.map(HttpRouter.params, ({ token = "" }) =>
+  TOKEN.test(token) ? Redacted.make(token, { label: "approval_token" }) : undefined
+)
+
+/** Looks the token of the path up. Those that open nothing are counted against the address that sends them. */
+export const withToken = Effect.fnUntraced(function* <A, R>(
+  look: (token: Redacted.Redacted) => Effect.Effect<A, Refused, R>
+) {
+  const token = yield* tokenOfPath
+  const failures = yield* FailedCredentials
+  const found = token === undefined ? Effect.fail(closed) : look(token)
+  const credential = token === undefined ? "" : Redacted.value(token)
+  return yield* failures.lookUp(credential, found, ({ code }) => code === closed.code)
 })
 
 /** Picks the cookie of a session out of the request. */
@@ -55,13 +64,9 @@ export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { approvalOrigin } = yield* Deployment
   if (request.headers.origin !== approvalOrigin) return yield* new Refused({ code: "origin_not_allowed" })
-  const token = yield* approvalToken
-  const { bearer, about } = yield* refusing(
-    admitBearer({
-      token,
-      cookieOf: yield* approvalCookie,
-      ceremony: rule.ceremony
-    })
+  const cookieOf = yield* approvalCookie
+  const { bearer, about } = yield* withToken((token) =>
+    refusing(admitBearer({ token, cookieOf, ceremony: rule.ceremony }))
   )
   yield* tellLog(about)
   if (request.url.includes("?")) {

@@ -12,15 +12,23 @@ import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/progr
 import type { Language } from "@svc/domain/StatementLanguage"
 import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS } from "@svc/protocol/Problem"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../CurrentRequest.ts"
+import { keptResponse } from "../KeptResponse.ts"
 import type { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
-import { type ActionRule, approvalCookie, approvalGate, approvalToken, tellLog } from "./ApprovalGate.ts"
+import {
+  type ActionRule,
+  approvalCookie,
+  approvalGate,
+  tellLog,
+  tokenOfPath,
+  withToken
+} from "./ApprovalGate.ts"
 import { approvalPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
 
@@ -59,11 +67,13 @@ const wantsPage = Effect.map(
   ({ headers }) => headers.accept?.includes("text/html") === true
 )
 
-/** Looking never spends the token, so that a link scanner takes nothing from its reader. */
+/**
+ * Looking never spends the token, so that a link scanner takes nothing from its reader. A query is ignored here, since
+ * mail gateways and messengers append their own to links; the POSTs, which the page alone makes, take none.
+ */
 const openPage = Effect.gen(function* () {
-  const token = yield* approvalToken
   const language = yield* languageOf
-  const opened = yield* refusing(openApprovalPage({ token, language }))
+  const opened = yield* withToken((token) => refusing(openApprovalPage({ token, language })))
   yield* tellLog(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
@@ -71,9 +81,9 @@ const openPage = Effect.gen(function* () {
 
 /** Why the link of this request is closed. */
 const closedLink = Effect.gen(function* () {
-  const token = yield* Effect.option(approvalToken)
-  if (Option.isNone(token)) return UNKNOWN_LINK
-  const link = yield* refusing(readClosedLink({ token: token.value, cookieOf: yield* approvalCookie }))
+  const token = yield* tokenOfPath
+  if (token === undefined) return UNKNOWN_LINK
+  const link = yield* refusing(readClosedLink({ token, cookieOf: yield* approvalCookie }))
   if (link.about !== undefined) yield* tellLog(link.about)
   return link
 })
@@ -96,7 +106,8 @@ const page = openPage.pipe(
   ),
   Effect.catch((refused) =>
     Effect.gen(function* () {
-      const isRead = refused.code === "store_unavailable" && (yield* wantsPage)
+      const isPassing = refused.code === "store_unavailable" || refused.code === "rate_limited"
+      const isRead = isPassing && (yield* wantsPage)
       return isRead ? yield* noticeResponse(refused, unavailablePage) : yield* refused
     })
   )
@@ -152,9 +163,7 @@ const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
   HttpRouter.route(
     "GET",
     path,
-    Effect.succeed(
-      HttpServerResponse.text(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } })
-    )
+    Effect.succeed(keptResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
   )
 )
 

@@ -56,6 +56,63 @@ const assertLeft = (answer: RawAnswer, sessionId: string) => {
 
 const ACTIONS = ["ceremony", "passkey", "approval", "decline"] as const
 
+describe("a link", () => {
+  it.effect("works with what mail gateways append to it, and its actions take no query", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin()
+      for (const query of ["utm_source=mail&fbclid=1", "%ZZ", "a=b?c=d", ""]) {
+        assert.strictEqual((yield* house.request(`${session.path}?${query}`)).status, 200, query)
+      }
+      assertProblem(
+        yield* browser.post(`${session.path}/ceremony?utm_source=mail`, {}),
+        400,
+        "malformed_request"
+      )
+    })
+  )
+
+  it.effect("is exact, but for the escapes of its token", () =>
+    Effect.gen(function* () {
+      const { house, session } = yield* begin()
+      const { path } = session
+      const escaped = `/approve/%${path.charCodeAt("/approve/".length).toString(16)}${path.slice("/approve/".length + 1)}`
+      assert.strictEqual((yield* house.request(escaped)).status, 200)
+      assert.strictEqual((yield* house.request(`http://other${path}`)).status, 200)
+      for (const other of [
+        path.replace("approve", "%61pprove"),
+        path.replace("/approve/", "/approve%2F"),
+        path.replace("/approve", "//approve"),
+        path.replace("/approve", "/./approve"),
+        path.replace("approve", "Approve"),
+        `${path}/`,
+        `${path}/../${path.split("/").at(-1)}`,
+        `${path}/%63eremony`
+      ]) {
+        assertProblem(yield* house.request(other), 404, "not_found")
+      }
+    })
+  )
+
+  it.effect("that opens nothing is limited by address, and one that opened goes on to", () =>
+    Effect.gen(function* () {
+      const { browser, house, session } = yield* begin({ failures: { rate: 0.001, burst: 3 } })
+      const unknown = `/approve/${UNKNOWN_TOKEN}`
+      assert.strictEqual((yield* house.request(session.path)).status, 200)
+      assert.strictEqual((yield* house.request(unknown)).status, 410)
+      assert.strictEqual((yield* house.request("/approve/short")).status, 410)
+      assertProblem(yield* browser.post(`${unknown}/ceremony`, {}), 410, "approval_session_closed")
+      assertProblem(yield* house.request(unknown), 429, "rate_limited")
+      assertProblem(yield* browser.post(`${unknown}/ceremony`, {}), 429, "rate_limited")
+      const shown = yield* house.request(unknown, { headers: { accept: "text/html" } })
+      assert.strictEqual(shown.status, 429)
+      assert.include(shown.headers["content-type"], "text/html")
+      assert.isDefined(shown.headers["retry-after"])
+      assert.strictEqual((yield* house.request(session.path)).status, 200)
+      assert.strictEqual((yield* browser.post(`${session.path}/ceremony`, {})).status, 200)
+    })
+  )
+})
+
 describe("the way through", () => {
   it.effect("enrols a passkey, approves, and spends the token", () =>
     Effect.gen(function* () {

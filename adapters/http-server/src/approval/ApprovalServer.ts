@@ -1,5 +1,6 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Effect, Layer } from "effect"
+import type { TrustedProxies } from "../ClientAddress.ts"
 import { httpListener } from "../HttpListener.ts"
 import { makeRouteTable } from "../RouteTable.ts"
 import { approvalHeaders } from "./ApprovalHeaders.ts"
@@ -10,6 +11,8 @@ export interface ApprovalServerOptions {
   readonly port: number
   /** Address to listen on. Default: all of them. */
   readonly host?: string
+  /** Whose word on the client's address counts. Default: nobody's. */
+  readonly trustedProxies?: TrustedProxies
   /** In milliseconds, for tests. Default 30,000. */
   readonly requestTimeoutMs?: number
 }
