@@ -8,6 +8,7 @@ import { formatInstant, type Instant, NANOS_PER_SECOND, normalizeTimestamp } fro
 import { Result } from "effect"
 import type { MandateTerms } from "./JournalFact.ts"
 import { instantOf } from "./PreparedTerms.ts"
+import { repeatedEntries } from "./RepeatedEntries.ts"
 
 /** How far `window.starts_at` may lie in the past, in seconds (part 4). */
 export const WINDOW_START_PAST_SECONDS = 86_400
@@ -27,18 +28,6 @@ const fault = (path: ReadonlyArray<PropertyKey>, code: string, detail: string): 
   code,
   detail
 })
-
-const repeated = (
-  list: ReadonlyArray<string>,
-  path: ReadonlyArray<PropertyKey>
-): ReadonlyArray<MemberFault> => {
-  const seen = new Set<string>()
-  return list.flatMap((entry, index) => {
-    if (seen.has(entry)) return [fault([...path, index], "duplicate", "repeats an earlier entry")]
-    seen.add(entry)
-    return []
-  })
-}
 
 const filledPeriods = (body: CreateMandateBody): ReadonlyArray<Period> | undefined =>
   body.policy.periods?.map((period) => ({
@@ -97,7 +86,7 @@ const periodFaults = (
     }
     return faults
   }),
-  ...repeated(
+  ...repeatedEntries(
     periods.map((period) => canonicalJson(period as unknown as JsonValue)),
     ["policy", "periods"]
   )
@@ -119,8 +108,8 @@ const policyFaults = (policy: Policy, isKnownZone: (name: string) => boolean): R
   }
   const rules = policy.attribute_rules ?? []
   faults.push(
-    ...repeated(policy.allowed_actions, ["policy", "allowed_actions"]),
-    ...repeated(policy.allowed_merchants ?? [], ["policy", "allowed_merchants"])
+    ...repeatedEntries(policy.allowed_actions, ["policy", "allowed_actions"]),
+    ...repeatedEntries(policy.allowed_merchants ?? [], ["policy", "allowed_merchants"])
   )
   const names = new Set<string>()
   for (const [index, rule] of rules.entries()) {
@@ -128,7 +117,7 @@ const policyFaults = (policy: Policy, isKnownZone: (name: string) => boolean): R
       faults.push(fault(["policy", "attribute_rules", index, "name"], "duplicate", "repeats an earlier name"))
     }
     names.add(rule.name)
-    faults.push(...repeated(rule.in, ["policy", "attribute_rules", index, "in"]))
+    faults.push(...repeatedEntries(rule.in, ["policy", "attribute_rules", index, "in"]))
   }
   return [...faults, ...periodFaults(policy.periods ?? [], isKnownZone)]
 }
