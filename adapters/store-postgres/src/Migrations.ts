@@ -3,6 +3,7 @@ import { appendChange } from "./migrations/AppendChange.ts"
 import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
 import { eventFeed } from "./migrations/EventFeed.ts"
+import { keysOfOrganizations } from "./migrations/KeysOfOrganizations.ts"
 import { leanAppend } from "./migrations/LeanAppend.ts"
 import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
@@ -35,7 +36,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 10, name: "event_feed", statements: eventFeed },
   { id: 11, name: "webhooks", statements: webhooks },
   { id: 12, name: "webhook_batches", statements: webhookBatches },
-  { id: 13, name: "lean_append", statements: leanAppend }
+  { id: 13, name: "lean_append", statements: leanAppend },
+  { id: 14, name: "keys_of_organizations", statements: keysOfOrganizations }
 ]
 
 /** A schema's name as it is written in statements. */
