@@ -1,5 +1,9 @@
+import { checkPrime } from "node:crypto"
 import type { IdentityAlgorithm } from "@svc/domain/Organization"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { isEd25519PublicKey } from "@svc/protocol/Ed25519"
+import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES } from "@svc/protocol/P256"
+import { MAX_RSA_BITS, MIN_RSA_BITS, type RsaKeyFault, rsaKeyFault } from "@svc/protocol/RsaPublicKey"
 import { Effect, Result } from "effect"
 import { type CryptoKey, importJWK } from "jose"
 import type { IdentityFault } from "./IdentityFault.ts"
@@ -9,12 +13,7 @@ export interface IdentityKeySet {
   readonly keys: ReadonlyArray<object>
 }
 
-/** Bits of an RSA modulus; more than the maximum only costs time. */
-export const MIN_RSA_BITS = 2048
-export const MAX_RSA_BITS = 8192
-
-const POINT_BYTES = 32
-const MAX_RSA_EXPONENT_BYTES = 4
+const UNCOMPRESSED_POINT = 0x04
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -49,39 +48,69 @@ const bytesOf = (members: Members, name: string): Uint8Array | undefined => {
 const pick = (members: Members, ...names: ReadonlyArray<string>): PublicJwk =>
   Object.fromEntries(names.map((name) => [name, String(members[name])]))
 
-const ecKey = (members: Members): PublicJwk | undefined =>
-  members.kty === "EC" &&
-  members.crv === "P-256" &&
-  bytesOf(members, "x")?.length === POINT_BYTES &&
-  bytesOf(members, "y")?.length === POINT_BYTES
-    ? pick(members, "kty", "crv", "x", "y")
-    : undefined
-
-const edwardsKey = (members: Members): PublicJwk | undefined =>
-  members.kty === "OKP" && members.crv === "Ed25519" && bytesOf(members, "x")?.length === POINT_BYTES
-    ? pick(members, "kty", "crv", "x")
-    : undefined
-
-const bitLength = (bytes: Uint8Array): number => {
-  const first = bytes.findIndex((byte) => byte !== 0)
-  return first === -1 ? 0 : (bytes.length - first) * 8 - (Math.clz32(bytes[first]!) - 24)
-}
-
-const rsaKey = (members: Members): PublicJwk | undefined => {
-  const [modulus, exponent] = [bytesOf(members, "n"), bytesOf(members, "e")]
-  if (members.kty !== "RSA" || modulus === undefined || exponent === undefined) return undefined
-  const bits = bitLength(modulus)
-  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS || exponent.length > MAX_RSA_EXPONENT_BYTES) return undefined
-  const e = exponent.reduce((value, byte) => value * 256 + byte, 0)
-  return e >= 3 && e % 2 === 1 ? pick(members, "kty", "n", "e") : undefined
-}
-
+/** What a key of each algorithm is made of; `undefined` for a key of another kind. */
 const PUBLIC_KEY_OF: Readonly<Record<IdentityAlgorithm, (members: Members) => PublicJwk | undefined>> = {
-  ES256: ecKey,
-  EdDSA: edwardsKey,
-  PS256: rsaKey,
-  RS256: rsaKey
+  ES256: (members) =>
+    members.kty === "EC" && members.crv === "P-256" ? pick(members, "kty", "crv", "x", "y") : undefined,
+  EdDSA: (members) =>
+    members.kty === "OKP" && members.crv === "Ed25519" ? pick(members, "kty", "crv", "x") : undefined,
+  PS256: (members) => (members.kty === "RSA" ? pick(members, "kty", "n", "e") : undefined),
+  RS256: (members) => (members.kty === "RSA" ? pick(members, "kty", "n", "e") : undefined)
 }
+
+const isP256Point = (jwk: PublicJwk): boolean => {
+  const [x, y] = [bytesOf(jwk, "x"), bytesOf(jwk, "y")]
+  if (x?.length !== P256_COORDINATE_BYTES || y?.length !== P256_COORDINATE_BYTES) return false
+  const point = new Uint8Array(P256_PUBLIC_KEY_BYTES)
+  point[0] = UNCOMPRESSED_POINT
+  point.set(x, 1)
+  point.set(y, 1 + P256_COORDINATE_BYTES)
+  return isP256PublicKey(point)
+}
+
+/** In words for whoever registers the key. */
+const RSA_FAULTS: Readonly<Record<RsaKeyFault, string>> = {
+  too_short: `has a modulus of less than ${MIN_RSA_BITS} bits`,
+  too_long: `has a modulus of more than ${MAX_RSA_BITS} bits`,
+  exponent: "has a public exponent that is even, below 3 or beyond 32 bits",
+  small_factor: "has a modulus with a small factor",
+  roca: "was made by a faulty generator (CVE-2017-15361, ROCA), so that its private key can be computed",
+  close_primes: "has a modulus of two primes close to each other, so that its private key can be computed"
+}
+
+/** Beside the event loop: a modulus may have thousands of bits. */
+const isPrime = (value: Uint8Array): Effect.Effect<boolean> =>
+  Effect.callback((resume) => {
+    checkPrime(value, (error, answer) => resume(error ? Effect.die(error) : Effect.succeed(answer)))
+  })
+
+const rsaFault = (jwk: PublicJwk): Effect.Effect<string | undefined> => {
+  const [modulus, exponent] = [bytesOf(jwk, "n"), bytesOf(jwk, "e")]
+  if (modulus === undefined || exponent === undefined) {
+    return Effect.succeed("has a modulus or an exponent that is not base64url without padding")
+  }
+  const fault = rsaKeyFault({ modulus, exponent })
+  if (fault !== undefined) return Effect.succeed(RSA_FAULTS[fault])
+  return Effect.map(isPrime(modulus), (prime) => (prime ? "has a modulus that is a prime" : undefined))
+}
+
+/** Why nobody should trust what a public key verifies, if there is a reason in the key itself. */
+const weaknessOf = (jwk: PublicJwk): Effect.Effect<string | undefined> => {
+  switch (jwk.kty) {
+    case "EC":
+      return Effect.succeed(isP256Point(jwk) ? undefined : "is no point of the curve P-256")
+    case "OKP":
+      return Effect.succeed(
+        isEd25519PublicKey(bytesOf(jwk, "x") ?? new Uint8Array())
+          ? undefined
+          : "is no point of Ed25519 that a key can be"
+      )
+    default:
+      return rsaFault(jwk)
+  }
+}
+
+const ALL_ALGORITHMS = Object.keys(PUBLIC_KEY_OF) as ReadonlyArray<IdentityAlgorithm>
 
 const mayVerify = (members: Members, algorithm: IdentityAlgorithm): boolean => {
   const [alg, use, operations] = [own(members, "alg"), own(members, "use"), own(members, "key_ops")]
@@ -90,17 +119,16 @@ const mayVerify = (members: Members, algorithm: IdentityAlgorithm): boolean => {
   return operations === undefined || (Array.isArray(operations) && operations.includes("verify"))
 }
 
+const isExposed = (members: Members): boolean => PRIVATE_MEMBERS.some((name) => Object.hasOwn(members, name))
+
 /**
  * The public members of a JWK that suits the algorithm. A key says itself what it is for (`alg`, `use`,
- * `key_ops`); one with a private or symmetric member is nobody's public key.
+ * `key_ops`); one with a private or symmetric member is nobody's public key. Whether it is a good one is not looked at.
  */
-export const publicJwkOf = (
-  key: object,
-  algorithm: IdentityAlgorithm
-): Result.Result<PublicJwk, IdentityFault> => {
+const publicJwkOf = (key: object, algorithm: IdentityAlgorithm): Result.Result<PublicJwk, IdentityFault> => {
   const members = copyMembers(key) ?? {}
-  const exposed = PRIVATE_MEMBERS.some((name) => Object.hasOwn(members, name))
-  const jwk = exposed || !mayVerify(members, algorithm) ? undefined : PUBLIC_KEY_OF[algorithm](members)
+  const jwk =
+    isExposed(members) || !mayVerify(members, algorithm) ? undefined : PUBLIC_KEY_OF[algorithm](members)
   return jwk === undefined ? Result.fail("key_unsuitable") : Result.succeed(jwk)
 }
 
@@ -111,7 +139,10 @@ const remember = (key: object, algorithm: IdentityAlgorithm, imported: CryptoKey
   importedKeys.set(key, known.set(algorithm, imported))
 }
 
-/** Imports a JWK for the algorithm, once as long as the very object is in use. */
+/**
+ * Imports a JWK for the algorithm, once as long as the very object is in use. A weak key is unsuitable, by itself: the
+ * others of its set serve as before.
+ */
 export const importKey = (
   key: object,
   algorithm: IdentityAlgorithm
@@ -119,10 +150,45 @@ export const importKey = (
   Effect.suspend(() => {
     const known = importedKeys.get(key)?.get(algorithm)
     if (known !== undefined) return Effect.succeed(known)
-    return Effect.flatMap(Effect.fromResult(publicJwkOf(key, algorithm)), (jwk) =>
-      Effect.tryPromise({
+    return Effect.gen(function* () {
+      const jwk = yield* Effect.fromResult(publicJwkOf(key, algorithm))
+      if ((yield* weaknessOf(jwk)) !== undefined) return yield* Effect.fail<IdentityFault>("key_unsuitable")
+      const imported = yield* Effect.tryPromise({
         try: () => importJWK(jwk, algorithm) as Promise<CryptoKey>,
         catch: (): IdentityFault => "key_unsuitable"
-      }).pipe(Effect.tap((imported) => Effect.sync(() => remember(key, algorithm, imported))))
-    )
+      })
+      remember(key, algorithm, imported)
+      return imported
+    })
   })
+
+const nameOf = (members: Members, index: number): string => {
+  const kid = own(members, "kid")
+  return typeof kid === "string" ? `the key ${JSON.stringify(kid)}` : `key ${index + 1}`
+}
+
+/**
+ * Why a key set cannot be registered for an organization that takes these algorithms, in words, if there is a reason: a
+ * private key, two keys of one name, a weak key, or none that verifies. Keys of other kinds may be in it.
+ */
+export const keySetFault = Effect.fn("keySetFault")(function* (
+  keys: ReadonlyArray<unknown>,
+  algorithms: ReadonlyArray<IdentityAlgorithm>
+): Effect.fn.Return<string | undefined> {
+  const names = new Set<string>()
+  let serves = false
+  for (const [index, key] of keys.entries()) {
+    const members = copyMembers(key)
+    if (members === undefined) return `key ${index + 1} is no object`
+    const name = nameOf(members, index)
+    if (isExposed(members))
+      return `${name} has members that only its owner may have: register public keys alone`
+    if (names.has(name)) return `${name} is there twice: a kid names one key`
+    names.add(name)
+    const jwk = ALL_ALGORITHMS.map((algorithm) => PUBLIC_KEY_OF[algorithm](members)).find((one) => one)
+    const weakness = jwk === undefined ? undefined : yield* weaknessOf(jwk)
+    if (weakness !== undefined) return `${name} ${weakness}`
+    serves ||= algorithms.some((algorithm) => Result.isSuccess(publicJwkOf(members, algorithm)))
+  }
+  return serves ? undefined : `no key is for ${algorithms.join(" or ")}`
+})

@@ -1,4 +1,11 @@
-import { constants, createHmac, generateKeyPairSync, type KeyObject, sign as nodeSign } from "node:crypto"
+import {
+  constants,
+  createHmac,
+  generateKeyPairSync,
+  generatePrimeSync,
+  type KeyObject,
+  sign as nodeSign
+} from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import type { IdentityAlgorithm, IdentitySettings } from "@svc/domain/Organization"
 import {
@@ -9,6 +16,7 @@ import {
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { Cause, Effect, Exit } from "effect"
 import * as fc from "fast-check"
+import { keySetFault } from "./IdentityKey.ts"
 import { layer, layerWith } from "./IdentityVerifierJose.ts"
 
 const NOW_SECONDS = 1_800_000_000
@@ -104,6 +112,64 @@ const answerOf = (effect: ReturnType<typeof verify>) =>
 
 const expectAnswer = (expected: string, assertion: string, settings = es256, now = NOW) =>
   Effect.map(answerOf(verify(assertion, settings, now)), (answer) => assert.strictEqual(answer, expected))
+
+describe("keySetFault", () => {
+  const { jwk } = KEYS.ES256
+  const rsa = KEYS.RS256.jwk
+  const prime = generatePrimeSync(2048, { bigint: true }).toString(16)
+  const cases: ReadonlyArray<
+    readonly [name: string, keys: ReadonlyArray<unknown>, fault: string | undefined]
+  > = [
+    ["public keys", [jwk, { ...rsa, kid: "r" }], undefined],
+    ["a key for something else beside it", [jwk, { kty: "EC", crv: "P-384", kid: "o" }], undefined],
+    [
+      "keys without names",
+      [
+        { ...jwk, kid: undefined },
+        { ...rsa, kid: undefined }
+      ],
+      undefined
+    ],
+    ["no key", [], "no key is for ES256 or RS256"],
+    ["none for the algorithms", [KEYS.EdDSA.jwk], "no key is for ES256 or RS256"],
+    ["one for encryption", [{ ...jwk, use: "enc" }], "no key is for ES256 or RS256"],
+    ["what is no object", [null], "key 1 is no object"],
+    ["a private key", [{ ...jwk, d: "AA" }], 'the key "k1" has members that only its owner may have'],
+    ["a name twice", [jwk, rsa], 'the key "k1" is there twice'],
+    [
+      "a short RSA key",
+      [jwk, { ...makeKey("RS256", 1024).jwk, kid: undefined }],
+      "key 2 has a modulus of less"
+    ],
+    ["an exponent of 1", [{ ...rsa, e: "AQ" }], 'the key "k1" has a public exponent'],
+    ["an even exponent", [{ ...rsa, e: "AQAA" }], 'the key "k1" has a public exponent'],
+    ["padding", [{ ...rsa, e: "AQ==" }], 'the key "k1" has a modulus or an exponent that is not base64url'],
+    [
+      "an even modulus",
+      [{ ...rsa, n: `${String(rsa.n).slice(0, -4)}AAAA` }],
+      'the key "k1" has a modulus with'
+    ],
+    [
+      "a prime",
+      [{ ...rsa, n: segment(Buffer.from(prime, "hex")) }],
+      'the key "k1" has a modulus that is a prime'
+    ],
+    ["a point off the curve", [{ ...jwk, x: jwk.y }], 'the key "k1" is no point of the curve P-256'],
+    ["a point missing", [{ kty: "EC", crv: "P-256" }], "key 1 is no point of the curve P-256"],
+    [
+      "a point of small order",
+      [{ kty: "OKP", crv: "Ed25519", x: segment(new Uint8Array(32)), kid: "e" }],
+      'the key "e" is no point of Ed25519'
+    ]
+  ]
+  for (const [name, keys, fault] of cases) {
+    it.effect(`${name}: ${fault ?? "none"}`, () =>
+      Effect.map(keySetFault(keys, ["ES256", "RS256"]), (found) =>
+        fault === undefined ? assert.isUndefined(found) : assert.include(found, fault)
+      )
+    )
+  }
+})
 
 describe("IdentityVerifierJose", () => {
   for (const algorithm of ALGORITHMS) {
@@ -344,6 +410,39 @@ describe("IdentityVerifierJose", () => {
         })
       )
     }
+
+    it.effect("a weak key of a fetched set serves nobody, the others beside it do", () =>
+      Effect.gen(function* () {
+        const weak = makeKey("RS256", 1024)
+        const good = KEYS.RS256
+        const keys = [
+          { ...weak.jwk, kid: "weak" },
+          { ...good.jwk, kid: "good" }
+        ]
+        const settings: IdentitySettings = {
+          ...settingsOf([], ["RS256"]),
+          keys: { jwksUri: "https://issuer.example/keys" }
+        }
+        const verifier = layerWith({ resolveKeys: () => Effect.succeed({ keys }) })
+        const answer = (kid: string, key: TestKey) =>
+          answerOf(verify(forge({ alg: "RS256", kid }, honestClaims, key), settings, NOW, verifier))
+        assert.strictEqual(yield* answer("weak", weak), "key_unsuitable")
+        assert.strictEqual(yield* answer("good", good), "accepted")
+      })
+    )
+
+    it.effect("an Ed25519 key of small order, under which one signature fits any assertion", () =>
+      Effect.gen(function* () {
+        // The neutral element: s * B = R + k * A holds for s = 1 and R = B, whatever was signed.
+        const neutral = Buffer.from(`01${"00".repeat(31)}`, "hex")
+        const base = Buffer.from(`58${"66".repeat(31)}`, "hex")
+        const signature = Buffer.concat([base, neutral])
+        const input = `${segment({ alg: "EdDSA", kid: KID })}.${segment(honestClaims)}`
+        const key = { kty: "OKP", crv: "Ed25519", x: segment(neutral), kid: KID }
+        const forged = `${input}.${segment(signature)}`
+        yield* expectAnswer("key_unsuitable", forged, settingsOf([key], ["EdDSA"]))
+      })
+    )
 
     it.effect("RS256 and PS256 do not stand for each other", () =>
       Effect.gen(function* () {

@@ -1,5 +1,7 @@
 import { decodeCredentialPublicKey } from "@simplewebauthn/server/helpers"
+import { isEd25519PublicKey } from "@svc/protocol/Ed25519"
 import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES } from "@svc/protocol/P256"
+import { rsaKeyFault } from "@svc/protocol/RsaPublicKey"
 
 /** COSE algorithms of the passkeys that we accept: ES256, EdDSA with Ed25519, RS256 (part 6). */
 export const ES256 = -7
@@ -7,12 +9,6 @@ export const EDDSA = -8
 export const RS256 = -257
 export const ACCEPTED_ALGORITHMS: ReadonlyArray<number> = [ES256, EDDSA, RS256]
 
-/** Bits of an RSA modulus; more than the maximum only costs time. */
-export const MIN_RSA_BITS = 2048
-export const MAX_RSA_BITS = 8192
-
-const ED25519_KEY_BYTES = 32
-const MAX_RSA_EXPONENT_BYTES = 4
 const UNCOMPRESSED_POINT = 0x04
 
 /** Labels and values of COSE_Key (RFC 9052 section 7, RFC 9053 section 7, RFC 8230 section 4). */
@@ -43,17 +39,17 @@ const isP256Key = (key: CoseKey): boolean => {
   return isP256PublicKey(point)
 }
 
-const isEd25519Key = (key: CoseKey): boolean =>
-  key.get(KTY) === KTY_OKP && key.get(CRV_OR_N) === CRV_ED25519 && isBytes(key.get(X_OR_E), ED25519_KEY_BYTES)
+const isEd25519Key = (key: CoseKey): boolean => {
+  const x = key.get(X_OR_E)
+  if (key.get(KTY) !== KTY_OKP || key.get(CRV_OR_N) !== CRV_ED25519) return false
+  return x instanceof Uint8Array && isEd25519PublicKey(x)
+}
 
 const isRsaKey = (key: CoseKey): boolean => {
   const [n, e] = [key.get(CRV_OR_N), key.get(X_OR_E)]
   if (key.get(KTY) !== KTY_RSA || !(n instanceof Uint8Array) || !(e instanceof Uint8Array)) return false
-  const bits = n.length === 0 || n[0] === 0 ? 0 : n.length * 8 - Math.clz32(n[0]!) + 24
-  if (bits < MIN_RSA_BITS || bits > MAX_RSA_BITS) return false
-  if (e.length === 0 || e.length > MAX_RSA_EXPONENT_BYTES) return false
-  const exponent = e.reduce((value, byte) => value * 256 + byte, 0)
-  return exponent >= 3 && exponent % 2 === 1
+  // RFC 8230 section 4: without leading zeros.
+  return n[0] !== 0 && rsaKeyFault({ modulus: n, exponent: e }) === undefined
 }
 
 /**

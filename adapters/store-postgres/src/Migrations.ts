@@ -4,6 +4,7 @@ import { appendChanges } from "./migrations/AppendChanges.ts"
 import { appendOne } from "./migrations/AppendOne.ts"
 import { eventFeed } from "./migrations/EventFeed.ts"
 import { history } from "./migrations/History.ts"
+import { keysOfOrganizations } from "./migrations/KeysOfOrganizations.ts"
 import { leanAppend } from "./migrations/LeanAppend.ts"
 import { leases } from "./migrations/Leases.ts"
 import { loadStream } from "./migrations/LoadStream.ts"
@@ -39,7 +40,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 12, name: "webhook_batches", statements: webhookBatches },
   { id: 13, name: "lean_append", statements: leanAppend },
   { id: 14, name: "history", statements: history },
-  { id: 15, name: "withdrawn_keys", statements: withdrawnKeys }
+  { id: 15, name: "withdrawn_keys", statements: withdrawnKeys },
+  { id: 16, name: "keys_of_organizations", statements: keysOfOrganizations }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -16,8 +16,14 @@ import { changesBetween, type OffsetAt, offsetsOf } from "./ZoneOffsets.ts"
 /** No zone had a change of offset before this year: earlier ones are not probed. */
 export const FIRST_YEAR_OF_CHANGES = 1840
 
-/** Years up to this one are kept once probed. With the list of names it bounds what the cache can hold. */
-const LAST_YEAR_KEPT = 2100
+/**
+ * Years up to this one are kept once probed, which is as far as a table of today can reach: 20 years of a window and one
+ * interval of 366 years. With the list of names it bounds what the cache can hold.
+ */
+const LAST_YEAR_KEPT = 2500
+
+/** RFC 3339 writes no later one. */
+const LAST_YEAR = 9999
 
 const SECONDS_PER_DAY = 86_400
 
@@ -69,7 +75,7 @@ export const layer: Layer.Layer<TimeZones> = Layer.sync(TimeZones, () => {
     const offsetAt = offsetsOf(name)
     const years = yearsOf(name)
     const transitions: Array<Change["transition"]> = []
-    const lastYear = yearOf(to)
+    const lastYear = Math.min(yearOf(to), LAST_YEAR)
     for (let year = Math.max(yearOf(from), FIRST_YEAR_OF_CHANGES); year <= lastYear; year++) {
       let changes = years.get(year)
       if (changes === undefined) {

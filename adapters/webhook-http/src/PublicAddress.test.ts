@@ -104,6 +104,53 @@ const IPV6_ROWS: ReadonlyArray<Row> = [
   ["ff00::/8", "multicast", false, false]
 ]
 
+/** Ranges of public space that a provider serves to its own machines, by the provider's documentation. */
+const PLATFORM_IPV4_ROWS: ReadonlyArray<Row> = [
+  ["34.126.0.0/18", "Google Cloud, Private Google Access: Google's services, directly", true, true],
+  ["161.26.0.0/16", "IBM Cloud, VPC: infrastructure services", true, true],
+  ["166.8.0.0/14", "IBM Cloud, VPC: service endpoints", true, true],
+  ["168.63.129.16/32", "Azure: what is IP address 168.63.129.16", true, true],
+  ["192.80.8.124/32", "Equinix Metal: metadata.platformequinix.com", true, true],
+  ["199.36.153.4/30", "Google Cloud, Private Google Access: restricted.googleapis.com", true, false],
+  ["199.36.153.8/30", "Google Cloud, Private Google Access: private.googleapis.com", false, true]
+]
+const PLATFORM_IPV6_ROWS: ReadonlyArray<Row> = [
+  ["2001:4860:8040::/42", "Google Cloud, Private Google Access: Google's services, directly", true, true],
+  ["2600:2d00:2:1000::/56", "Google Cloud, Private Google Access: restricted.googleapis.com", true, true],
+  ["2600:2d00:2:2000::/56", "Google Cloud, Private Google Access: private.googleapis.com", true, true]
+]
+
+/** Where machines find their metadata, credentials and name servers, by the documentation of each platform. */
+const PLATFORM_ADDRESSES: ReadonlyArray<readonly [address: string, platform: string]> = [
+  ["169.254.169.254", "AWS, Azure, Google Cloud, Oracle, DigitalOcean, Hetzner, Vultr, OpenStack: metadata"],
+  ["169.254.170.2", "AWS ECS: task credentials"],
+  ["169.254.170.23", "AWS EKS: pod identity"],
+  ["169.254.169.253", "AWS: name server"],
+  ["169.254.169.123", "AWS: time"],
+  ["fd00:ec2::254", "AWS: metadata over IPv6"],
+  ["fd00:ec2::253", "AWS: name server over IPv6"],
+  ["fd00:ec2::23", "AWS EKS: pod identity over IPv6"],
+  ["fd20:ce::254", "Google Cloud: metadata over IPv6"],
+  ["168.63.129.16", "Azure: WireServer and name server"],
+  ["fe80::1234:5678:9abc", "Azure: health probes over IPv6"],
+  ["192.0.0.192", "Oracle Cloud Classic: metadata"],
+  ["100.100.100.200", "Alibaba Cloud: metadata"],
+  ["100.100.2.136", "Alibaba Cloud: name server"],
+  ["169.254.0.23", "Tencent Cloud: metadata.tencentyun.com"],
+  ["169.254.10.10", "Tencent Cloud: metadata.tencentyun.com"],
+  ["fe80::a9fe:a9fe", "OpenStack, Huawei Cloud: metadata over IPv6"],
+  ["169.254.42.42", "Scaleway: metadata"],
+  ["fd00:42::42", "Scaleway: metadata over IPv6"],
+  ["fd00:a9fe:a9fe::1", "Akamai (Linode): metadata over IPv6"],
+  ["192.80.8.124", "Equinix Metal: metadata"],
+  ["161.26.0.10", "IBM Cloud: name server"],
+  ["166.9.0.1", "IBM Cloud: service endpoint"],
+  ["199.36.153.8", "Google Cloud: private.googleapis.com"],
+  ["10.96.0.1", "Kubernetes: default address of the API server"],
+  ["fd00:10:96::1", "Kubernetes (kind): API server over IPv6"],
+  ["127.0.0.53", "systemd-resolved: name server"]
+]
+
 const table = (title: string, rows: ReadonlyArray<Row>, family: Family) =>
   describe(title, () => {
     for (const [cidr, name, before, after] of rows) {
@@ -139,6 +186,14 @@ const table = (title: string, rows: ReadonlyArray<Row>, family: Family) =>
 
 table("IPv4", IPV4_ROWS, IPV4)
 table("IPv6", IPV6_ROWS, IPV6)
+table("IPv4 of platforms", PLATFORM_IPV4_ROWS, IPV4)
+table("IPv6 of platforms", PLATFORM_IPV6_ROWS, IPV6)
+
+describe("addresses of platforms", () => {
+  for (const [address, platform] of PLATFORM_ADDRESSES) {
+    it(`${address}, ${platform}`, () => assert.isFalse(isPublicAddress(address)))
+  }
+})
 
 describe("isPublicAddress", () => {
   for (const text of [
@@ -184,7 +239,7 @@ describe("isPublicAddress", () => {
           assert.isFalse(isPublicAddress(embed(writeIpv4(value))))
         })
       )
-      for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "1.1.1.1"]) {
+      for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "168.63.129.16", "1.1.1.1"]) {
         assert.isFalse(isPublicAddress(embed(address)), embed(address))
         assert.isFalse(isLoopbackAddress(embed(address)), embed(address))
       }

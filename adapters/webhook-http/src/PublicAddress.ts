@@ -29,6 +29,20 @@ const SPECIAL_IPV4 = [
   "240.0.0.0/4" // reserved, broadcast
 ].map(range)
 
+/**
+ * Addresses from public space that a cloud provider serves to its own machines: each sees its own platform there, whatever
+ * the Internet would find. The metadata services of the others are link-local, unique local or in the ranges above.
+ */
+const PLATFORM_IPV4 = [
+  "34.126.0.0/18", // Google Cloud: Google's services, directly
+  "161.26.0.0/16", // IBM Cloud: infrastructure services
+  "166.8.0.0/14", // IBM Cloud: service endpoints
+  "168.63.129.16/32", // Azure: WireServer, DNS, DHCP, health probes
+  "192.80.8.124/32", // Equinix Metal: metadata
+  "199.36.153.4/30", // Google Cloud: restricted.googleapis.com
+  "199.36.153.8/30" // Google Cloud: private.googleapis.com
+].map(range)
+
 /** The only IPv6 that is handed out as public (RFC 4291 section 2.4, IANA's list of global unicast). */
 const GLOBAL_UNICAST = range("2000::/3")
 
@@ -44,6 +58,12 @@ const SPECIAL_IPV6 = [
   "2620:4f:8000::/48", // AS112
   "3ffe::/16", // the 6bone, returned
   "3fff::/20" // documentation
+].map(range)
+
+const PLATFORM_IPV6 = [
+  "2001:4860:8040::/42", // Google Cloud: Google's services, directly
+  "2600:2d00:2:1000::/56", // Google Cloud: restricted.googleapis.com
+  "2600:2d00:2:2000::/56" // Google Cloud: private.googleapis.com
 ].map(range)
 
 /** The middle of an interface identifier that carries an IPv4 address (ISATAP, RFC 5214 section 6.1). */
@@ -77,8 +97,9 @@ const isIsatap = (address: Address): boolean => {
 export const isPublicAddress = (text: string): boolean => {
   const address = parse(text)
   if (address === undefined) return false
-  if (address.kind() === "ipv4") return !isWithin(address, SPECIAL_IPV4)
-  return isWithin(address, [GLOBAL_UNICAST]) && !isWithin(address, SPECIAL_IPV6) && !isIsatap(address)
+  if (address.kind() === "ipv4") return !isWithin(address, [...SPECIAL_IPV4, ...PLATFORM_IPV4])
+  if (isWithin(address, [...SPECIAL_IPV6, ...PLATFORM_IPV6])) return false
+  return isWithin(address, [GLOBAL_UNICAST]) && !isIsatap(address)
 }
 
 /** Whether an address is this machine: 127.0.0.0/8 or `::1`, not one that embeds them. */

@@ -4,10 +4,17 @@ import type { JsonValue } from "@svc/protocol/Json"
 import { jsonPointer } from "@svc/protocol/JsonPointer"
 import { type CreateMandateBody, MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandate"
 import type { MemberFault } from "@svc/protocol/Problem"
-import { formatInstant, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
+import {
+  formatInstant,
+  formatNanos,
+  type Instant,
+  NANOS_PER_SECOND,
+  normalizeTimestamp
+} from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { MandateTerms } from "./JournalFact.ts"
 import { instantOf } from "./PreparedTerms.ts"
+import { repeatedEntries } from "./RepeatedEntries.ts"
 
 /** How far `window.starts_at` may lie in the past, in seconds (part 4). */
 export const WINDOW_START_PAST_SECONDS = 86_400
@@ -27,18 +34,6 @@ const fault = (path: ReadonlyArray<PropertyKey>, code: string, detail: string): 
   code,
   detail
 })
-
-const repeated = (
-  list: ReadonlyArray<string>,
-  path: ReadonlyArray<PropertyKey>
-): ReadonlyArray<MemberFault> => {
-  const seen = new Set<string>()
-  return list.flatMap((entry, index) => {
-    if (seen.has(entry)) return [fault([...path, index], "duplicate", "repeats an earlier entry")]
-    seen.add(entry)
-    return []
-  })
-}
 
 const filledPeriods = (body: CreateMandateBody): ReadonlyArray<Period> | undefined =>
   body.policy.periods?.map((period) => ({
@@ -97,7 +92,7 @@ const periodFaults = (
     }
     return faults
   }),
-  ...repeated(
+  ...repeatedEntries(
     periods.map((period) => canonicalJson(period as unknown as JsonValue)),
     ["policy", "periods"]
   )
@@ -119,8 +114,8 @@ const policyFaults = (policy: Policy, isKnownZone: (name: string) => boolean): R
   }
   const rules = policy.attribute_rules ?? []
   faults.push(
-    ...repeated(policy.allowed_actions, ["policy", "allowed_actions"]),
-    ...repeated(policy.allowed_merchants ?? [], ["policy", "allowed_merchants"])
+    ...repeatedEntries(policy.allowed_actions, ["policy", "allowed_actions"]),
+    ...repeatedEntries(policy.allowed_merchants ?? [], ["policy", "allowed_merchants"])
   )
   const names = new Set<string>()
   for (const [index, rule] of rules.entries()) {
@@ -128,7 +123,7 @@ const policyFaults = (policy: Policy, isKnownZone: (name: string) => boolean): R
       faults.push(fault(["policy", "attribute_rules", index, "name"], "duplicate", "repeats an earlier name"))
     }
     names.add(rule.name)
-    faults.push(...repeated(rule.in, ["policy", "attribute_rules", index, "in"]))
+    faults.push(...repeatedEntries(rule.in, ["policy", "attribute_rules", index, "in"]))
   }
   return [...faults, ...periodFaults(policy.periods ?? [], isKnownZone)]
 }
@@ -181,7 +176,7 @@ const windowFaults = (
 
 const defaultDeadline = (endsAt: string, now: Instant): string => {
   const usual = now + BigInt(APPROVAL_DEADLINE_DEFAULT_SECONDS) * NANOS_PER_SECOND
-  return instantOf(endsAt) <= usual ? endsAt : formatInstant(usual)
+  return instantOf(endsAt) <= usual ? endsAt : formatNanos(usual)
 }
 
 /**
@@ -200,7 +195,7 @@ export const proposeTerms = (
     policy: filledPolicy(body),
     window: {
       starts_at:
-        body.window.starts_at === undefined ? formatInstant(now) : normalizeTimestamp(body.window.starts_at),
+        body.window.starts_at === undefined ? formatNanos(now) : normalizeTimestamp(body.window.starts_at),
       ends_at
     },
     approval_deadline:

@@ -289,14 +289,14 @@ describe("tableRange", () => {
   const window = { startsAt: instantOf("2026-12-01T00:00:00Z"), endsAt: instantOf("2027-12-01T00:00:00Z") }
 
   it.each([
-    ["DAY", 1, 2n],
-    ["WEEK", 3, 42n],
-    ["MONTH", 1, 62n],
-    ["YEAR", 366, 267_912n]
-  ] as const)("%s by %i reaches back %s days", (unit, interval, days) => {
+    ["DAY", 1, 1n],
+    ["WEEK", 3, 21n],
+    ["MONTH", 1, 31n],
+    ["YEAR", 366, 133_956n]
+  ] as const)("%s by %i reaches two times %s days back and once after the end", (unit, interval, days) => {
     assert.deepStrictEqual(tableRange([rule("DAY"), rule(unit, "MANDATE", { interval })], window), {
-      from: window.startsAt - days * DAY,
-      to: window.endsAt
+      from: window.startsAt - 2n * days * DAY,
+      to: window.endsAt + days * DAY
     })
   })
 })

@@ -43,8 +43,9 @@ const NANOSECONDS_PER_DAY = 86_400_000_000_000n
 /** The longest that a unit can last, in days. */
 const LONGEST_UNIT_DAYS = { DAY: 1, WEEK: 7, MONTH: 31, YEAR: 366 } as const
 
-/** How many of its longest intervals a table reaches back before the window. */
+/** How many of its longest intervals a table reaches beyond the window, before and after. */
 const INTERVALS_BEFORE_WINDOW = 2n
+const INTERVALS_AFTER_WINDOW = 1n
 
 /** A Monday that begins a month and a year: counted from here, every unit falls on its calendar boundaries. */
 const CALENDAR_ANCHOR: LocalDate = { year: 2001, month: 1, day: 1 }
@@ -119,13 +120,14 @@ export const periodsFrom = (
 
 /**
  * The range that the time zone table of a mandate covers (part 7, `time_zones`), given the rules that name that
- * zone: from two of their longest intervals before the window's start to the window's end.
+ * zone: from two of their longest intervals before the window's start to one after its end, where the last period ends.
  */
 export const tableRange = (rules: ReadonlyArray<PeriodRule>, window: PeriodSpan): TableRange => {
   const days = Math.max(0, ...rules.map((rule) => rule.interval * LONGEST_UNIT_DAYS[rule.unit]))
+  const longest = BigInt(days) * NANOSECONDS_PER_DAY
   return {
-    from: window.startsAt - INTERVALS_BEFORE_WINDOW * BigInt(days) * NANOSECONDS_PER_DAY,
-    to: window.endsAt
+    from: window.startsAt - INTERVALS_BEFORE_WINDOW * longest,
+    to: window.endsAt + INTERVALS_AFTER_WINDOW * longest
   }
 }
 

@@ -141,7 +141,7 @@ describe("the auditor", () => {
     const auditor = makeAuditor()
     assert.deepStrictEqual(auditor.written("create", "k", "{}", "mnd_1"), [])
     assert.deepStrictEqual(auditor.written("create", "k", "{}", "mnd_1"), [])
-    assert.deepStrictEqual(auditor.written("revoke", "k", "{}", "mnd_2"), [])
+    assert.deepStrictEqual(auditor.written("revoke", "k", "{}", "mnd_1"), ["k: one key, two inputs"])
     assert.strictEqual(auditor.written("create", "k", "[]", "mnd_1").length, 1)
     assert.strictEqual(auditor.written("create", "k", "{}", "mnd_2").length, 1)
   })

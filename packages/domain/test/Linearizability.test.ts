@@ -31,7 +31,7 @@ describe("histories of three clients on one mandate", () => {
 
 describe("the checker", () => {
   const commit: ClientOperation = { kind: "commit", number: 1, variant: 0, key: "a" }
-  const cancel: ClientOperation = { kind: "cancel", number: 1, key: "a" }
+  const cancel: ClientOperation = { kind: "cancel", number: 1, key: "b" }
   const look: ClientOperation = { kind: "look", number: 1 }
 
   it.effect("accepts what happened one after the other, and refuses it told otherwise", () =>

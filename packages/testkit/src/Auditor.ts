@@ -95,7 +95,7 @@ export interface Auditor {
   readonly mandateShown: (resource: unknown, now: string) => ReadonlyArray<string>
   /** An authorization as it was shown at `now`, after its mandate's journal was given. */
   readonly authorizationShown: (resource: unknown, now: string) => ReadonlyArray<string>
-  /** A write that succeeded under a key of an operation: its input as text, and the resource it answered with. */
+  /** A write that succeeded under a key: its operation, its input as text, and the resource it answered with. */
   readonly written: (operation: string, key: string, input: string, resource: string) => ReadonlyArray<string>
   /** The decoded payload text of evidence, after the mandate's journal was given. */
   readonly evidenceServed: (mandate: string, payloadText: string) => ReadonlyArray<string>
@@ -224,15 +224,15 @@ export const makeAuditor = (): Auditor => {
     input: string,
     resource: string
   ): ReadonlyArray<string> => {
-    const name = `${operation} ${key}`
-    const held = keys.get(name)
+    const given = `${operation} ${input}`
+    const held = keys.get(key)
     if (held === undefined) {
-      keys.set(name, { input, resource })
+      keys.set(key, { input: given, resource })
       return []
     }
     return [
-      ...(held.input === input ? [] : [`${name}: one key, two inputs`]),
-      ...(held.resource === resource ? [] : [`${name}: one key, ${held.resource} and ${resource}`])
+      ...(held.input === given ? [] : [`${key}: one key, two inputs`]),
+      ...(held.resource === resource ? [] : [`${key}: one key, ${held.resource} and ${resource}`])
     ]
   }
 

@@ -121,9 +121,9 @@ const bodyOf = (operation: Write): JsonObject => {
 }
 
 const writeInSequence = (state: SequentialState, operation: Write): readonly [SequentialState, string] => {
-  const name = `${operation.kind} ${operation.key}`
+  const name = operation.key
   const number = operation.kind === "revoke" ? undefined : operation.number
-  const input = textOf([bodyOf(operation), number])
+  const input = textOf([operation.kind, bodyOf(operation), number])
   const held = state.keys.get(name)
   if (held !== undefined) {
     if (held.input !== input) return [state, "IdempotencyKeyReused"]

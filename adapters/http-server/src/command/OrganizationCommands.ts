@@ -4,9 +4,12 @@ import type { IdentityAlgorithm, IdentitySettings, Organization } from "@svc/dom
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { isRegistrableReturnOrigin } from "@svc/domain/ReturnUrl"
 import { parseTarget } from "@svc/domain/WebhookTarget"
+import { keySetFault } from "@svc/identity-jwt/IdentityKey"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { isJsonObject } from "@svc/protocol/Json"
+import { parseStrictJson } from "@svc/protocol/StrictJson"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
 import { badUsage, type StartFault } from "../StartFault.ts"
 import { needed, type Options, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
@@ -15,8 +18,6 @@ import type { StoreCommand } from "./StoreCommand.ts"
 const ALGORITHMS: ReadonlyArray<IdentityAlgorithm> = ["ES256", "EdDSA", "PS256", "RS256"]
 const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
 const MAX_GRACE_SECONDS = 3600
-/** Members of a JWK that only its owner may have. */
-const PRIVATE_MEMBERS = ["d", "k", "p", "q", "dp", "dq", "qi", "oth"]
 
 const CREATE_OPTIONS = {
   name: "one",
@@ -36,26 +37,32 @@ const MAX_NAME_CHARACTERS = 255
 
 type CreateOptions = Options<typeof CREATE_OPTIONS>
 
-const isPublicKey = (key: unknown): key is object =>
-  typeof key === "object" && key !== null && !PRIVATE_MEMBERS.some((member) => Object.hasOwn(key, member))
-
-const readKeySet = (path: string): Effect.Effect<{ readonly keys: ReadonlyArray<object> }, StartFault> =>
-  Effect.tryPromise(async () => JSON.parse(await readFile(path, "utf8")) as unknown).pipe(
-    Effect.flatMap((read) => {
-      const keys = typeof read === "object" && read !== null && "keys" in read ? read.keys : undefined
-      return Array.isArray(keys) && keys.length > 0 && keys.every(isPublicKey)
-        ? Effect.succeed({ keys: keys as ReadonlyArray<object> })
-        : Effect.fail(undefined)
-    }),
-    Effect.mapError(() => badUsage("--identity-jwks must name a file with a key set of public keys"))
-  )
+const readKeySet = Effect.fnUntraced(function* (
+  path: string,
+  algorithms: ReadonlyArray<IdentityAlgorithm>
+): Effect.fn.Return<{ readonly keys: ReadonlyArray<object> }, StartFault> {
+  const read = yield* Effect.tryPromise({
+    try: async () => parseStrictJson(await readFile(path)),
+    catch: () => badUsage(`--identity-jwks: ${path} cannot be read`)
+  })
+  const keys = Result.isSuccess(read) && isJsonObject(read.success) ? read.success.keys : undefined
+  if (!Array.isArray(keys) || keys.length === 0) {
+    return yield* badUsage(
+      '--identity-jwks must name a file with a key set of public keys, as JSON: {"keys": [...]}'
+    )
+  }
+  const fault = yield* keySetFault(keys, algorithms)
+  yield* refuseUnless(fault === undefined, `--identity-jwks: ${fault}`)
+  return { keys: keys as ReadonlyArray<object> }
+})
 
 const keysOf = Effect.fnUntraced(function* (
   options: CreateOptions,
+  algorithms: ReadonlyArray<IdentityAlgorithm>,
   loopbackAllowed: boolean
 ): Effect.fn.Return<IdentitySettings["keys"], StartFault> {
   const { "identity-jwks": path, "identity-jwks-uri": jwksUri } = options
-  if (path !== undefined && jwksUri === undefined) return { jwks: yield* readKeySet(path) }
+  if (path !== undefined && jwksUri === undefined) return { jwks: yield* readKeySet(path, algorithms) }
   if (
     path === undefined &&
     jwksUri !== undefined &&
@@ -77,13 +84,14 @@ const identityOf = Effect.fnUntraced(function* (
   )
   if (isAbsent) return undefined
   const { "identity-algorithm": named } = options
+  const algorithms = yield* Effect.forEach(named.length === 0 ? ["ES256"] : named, (name) =>
+    oneOf(ALGORITHMS, name, "identity-algorithm")
+  )
   return {
     issuer: yield* needed(options["identity-issuer"], "identity-issuer"),
     audience: yield* needed(options["identity-audience"], "identity-audience"),
-    algorithms: yield* Effect.forEach(named.length === 0 ? ["ES256"] : named, (name) =>
-      oneOf(ALGORITHMS, name, "identity-algorithm")
-    ),
-    keys: yield* keysOf(options, environment === "test")
+    algorithms,
+    keys: yield* keysOf(options, algorithms, environment === "test")
   }
 })
 

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -69,7 +70,8 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
   (it) => {
     it.effect("make an organization, and show it", () =>
       Effect.gen(function* () {
-        const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y" })
+        const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+        const jwks = yield* keySetFile(publicKey.export({ format: "jwk" }))
         const made = yield* run("organization create", [
           ...["--name", "Shop", "--return-origin", "https://shop.example", "--json"],
           ...[
@@ -333,6 +335,8 @@ describe("bad options", () => {
   it.effect("of an organization are told before the store is opened", () =>
     Effect.gen(function* () {
       const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y", d: "d" })
+      const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 })
+      const weak = yield* keySetFile(publicKey.export({ format: "jwk" }))
       const named = ["--name", "x", "--report-grace-seconds", "0"]
       const identity = [...named, "--identity-issuer", "i", "--identity-audience", "a"]
       for (const [options, told] of [
@@ -346,7 +350,12 @@ describe("bad options", () => {
         [[...identity, "--identity-jwks-uri", "https://10.0.0.1/"], "one of --identity-jwks and an https"],
         [[...identity, "--identity-jwks-uri", "https://a@b.example/"], "one of --identity-jwks and an https"],
         [[...identity, "--identity-jwks-uri", "https://localhost/"], "one of --identity-jwks and an https"],
-        [[...identity, "--identity-jwks", jwks], "--identity-jwks must name a file"],
+        [[...identity, "--identity-jwks", jwks], "--identity-jwks: key 1 has members that only its owner"],
+        [
+          [...identity, "--identity-jwks", weak],
+          "--identity-jwks: key 1 has a modulus of less than 2048 bits"
+        ],
+        [[...identity, "--identity-jwks", `${jwks}.none`], `--identity-jwks: ${jwks}.none cannot be read`],
         [[...named, "--identity-audience", "a"], "--identity-issuer is missing"],
         [[...named, "--passkey-enrolment", "never"], "--passkey-enrolment must be one of FIRST_USE"],
         [[...named, "surplus"], "an option is not known"]

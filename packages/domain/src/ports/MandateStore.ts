@@ -26,7 +26,7 @@ export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
 }> {}
 
 /**
- * What may be claimed once in an organization: an idempotency key within its operation (part 3), a
+ * What may be claimed once in an organization: an idempotency key, whichever operation it served (part 3), a
  * commitment (part 5), the `jti` of an identity assertion (part 6).
  */
 export type ClaimKind = "idempotency_key" | "commitment" | "assertion"
@@ -40,7 +40,7 @@ export interface ClaimHolder {
 
 export interface UniqueClaim extends ClaimHolder {
   readonly kind: ClaimKind
-  /** What is claimed; for an idempotency key `{operation} {key}`. */
+  /** What is claimed, such as an idempotency key as it was sent. */
   readonly name: string
   /** From that instant on the claim is free, for others to make too. Absent: it lives as long as its stream. */
   readonly expiresAt?: Instant

@@ -78,7 +78,7 @@ export class WebhookStore extends Context.Service<
     /** A delivery of an endpoint, beside the endpoint. Either is absent when the organization has no such thing. */
     readonly loadDelivery: (query: {
       readonly organization: string
-      readonly endpoint: string
+      readonly endpoint?: string
       readonly delivery?: string
       readonly idempotencyKey?: string
     }) => Effect.Effect<

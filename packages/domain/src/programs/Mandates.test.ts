@@ -110,6 +110,23 @@ describe("a new mandate", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
+  it.effect("fixes the zone until the last period ends, beyond the window", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const ends_at = "2027-10-15T00:00:00Z"
+      const periods = [{ unit: "MONTH", time_zone: "Europe/Berlin", max_amount: 20_000 }]
+      const { id } = (yield* caller.create({ ...recurringBody({ periods }), window: { ends_at } })).resource
+      const [text] = yield* storedJournal(organization, id)
+      const [zone] = JSON.parse(text ?? "").data.time_zones
+      assert.deepStrictEqual(zone.transitions.at(-1), { at: "2027-10-31T01:00:00Z", offset_seconds: 3600 })
+      const last = yield* caller.periods({ mandateId: id, from: instant(ends_at) - 1n, limit: 100 })
+      assert.deepStrictEqual(
+        last.data.map(({ starts_at, ends_at: end }) => [starts_at, end]),
+        [["2027-09-30T22:00:00Z", "2027-10-31T23:00:00Z"]]
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
   it.effect("of kind SINGLE names no zones; UTC is named like others", () =>
     Effect.gen(function* () {
       yield* fromTheStart

@@ -75,10 +75,9 @@ const addDelivery = <E, R>(
   const key = optionallyKeyed(request, operation)
   const attempt = Effect.gen(function* () {
     const store = yield* WebhookStore
-    if (!isIdentifier("whe_", endpointId)) return yield* new NotFound()
     const { held, now, ...loaded } = yield* store.loadDelivery({
       organization,
-      endpoint: endpointId,
+      ...(isIdentifier("whe_", endpointId) ? { endpoint: endpointId } : {}),
       ...(deliveryId !== undefined && isIdentifier("dlv_", deliveryId) ? { delivery: deliveryId } : {}),
       ...(key === undefined ? {} : { idempotencyKey: key.name })
     })

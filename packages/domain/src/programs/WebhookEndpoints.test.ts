@@ -43,12 +43,21 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.provide(programs()))
   )
 
-  it.effect("may want some types of event, each once", () =>
+  it.effect("may want some types of event, in the order given, each once", () =>
     Effect.gen(function* () {
       yield* fromTheStart
-      const types = ["mandate.approved", "mandate.revoked", "mandate.approved"]
+      const types = ["mandate.revoked", "mandate.approved"] as const
       const { resource } = yield* caller.register({ event_types: types })
-      assert.deepStrictEqual(resource.event_types, ["mandate.approved", "mandate.revoked"])
+      assert.deepStrictEqual(resource.event_types, types)
+      const repeating = caller.register({ event_types: [...types, "authorization.denied", ...types] })
+      assert.deepInclude(yield* Effect.flip(repeating), {
+        _tag: "ValidationFailed",
+        errors: [3, 4].map((index) => ({
+          pointer: `/event_types/${index}`,
+          code: "duplicate",
+          detail: "repeats an earlier entry"
+        }))
+      })
       for (const event_types of [[], ["mandate.unknown"], ["endpoint.test"], "mandate.approved"]) {
         assert.strictEqual(yield* tagOf(caller.register({ event_types })), "ValidationFailed")
       }

@@ -16,10 +16,11 @@ import {
   type InvalidCursor,
   NotFound,
   StateConflict,
-  type ValidationFailed,
+  ValidationFailed,
   WebhookEndpointLimitReached,
   WebhookTargetNotAllowed
 } from "../Refusals.ts"
+import { repeatedEntries } from "../RepeatedEntries.ts"
 import { REACTIVATION_SPREAD_SECONDS } from "../webhook/WebhookDelivery.ts"
 import {
   deleted,
@@ -101,6 +102,8 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
       return { resource: yield* readEndpoint({ organization, endpointId: held.resource }), replayed: true }
     }
     const body = yield* validBody(decodeCreate(request.body))
+    const repeated = repeatedEntries(body.event_types ?? [], ["event_types"])
+    if (repeated.length > 0) return yield* new ValidationFailed({ errors: repeated })
     if (!isChecked) {
       yield* Effect.mapError(transport.check(body.url), targetRefusal)
       isChecked = true
@@ -111,7 +114,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
       id,
       organizationId: organization,
       url: body.url,
-      ...(body.event_types === undefined ? {} : { eventTypes: [...new Set(body.event_types)] }),
+      ...(body.event_types === undefined ? {} : { eventTypes: body.event_types }),
       ...(body.description === undefined ? {} : { description: body.description }),
       status: "active",
       consecutiveFailedAttempts: 0,

@@ -53,10 +53,13 @@ export interface KeyedOperation {
   readonly check: (held: ClaimHolder) => Effect.Effect<void, IdempotencyKeyReused>
 }
 
-/** The idempotency key of a request within its operation, bound to the request's fingerprint (part 3). */
+/**
+ * The idempotency key of a request, bound to the request's fingerprint (part 3). A key belongs to the organization, not to
+ * the operation: the fingerprint tells operations apart, so a key that served another one is refused.
+ */
 export const keyedOperation = (request: WriteRequest, operation: Operation): KeyedOperation => {
   const fingerprint = requestFingerprint({ ...operation, body: request.body })
-  const name = `${operation.operation} ${request.idempotencyKey}`
+  const name = request.idempotencyKey
   return {
     name,
     claim: (resource) => ({ kind: "idempotency_key", name, fingerprint, resource }),

@@ -11,7 +11,15 @@ import {
 import { isIdentifier } from "@svc/protocol/Identifier"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { claimOf, followingChange, HOUR, newDigest, newIdentifier, revokedFact } from "../StoreFixtures.ts"
+import {
+  claimOf,
+  createdChange,
+  followingChange,
+  HOUR,
+  newDigest,
+  newIdentifier,
+  revokedFact
+} from "../StoreFixtures.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -172,6 +180,30 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         yield* change(deleted(endpoint, now), { expected: 1, claims: [keys[1]!] })
         const later = yield* store.loadEndpoint({ organization, idempotencyKey: keys[1]!.name })
         assert.strictEqual(later.held?.resource, endpoint.id)
+      })
+    )
+
+    it.effect("share their keys with the mandates of the organization, also at once", () =>
+      Effect.gen(function* () {
+        const mandates = yield* MandateStore
+        const store = yield* WebhookStore
+        const { organization } = newPlace()
+        const now = yield* storeNow
+        for (let round = 0; round < 4; round++) {
+          const key = claimOf("idempotency_key", newDigest())
+          const append = mandates.append(createdChange(newPlace({ organization }), now, { claims: [key] }))
+          const registration = change(newEndpoint(organization, now), { expected: "absent", claims: [key] })
+          const results = yield* Effect.all([Effect.result(append), Effect.result(registration)], {
+            concurrency: "unbounded"
+          })
+          const refused = results.flatMap((one) => (one._tag === "Failure" ? [one.failure._tag] : []))
+          assert.deepStrictEqual(refused, ["ClaimTaken"])
+          const held = { fingerprint: key.fingerprint, resource: key.resource }
+          const query = { organization, idempotencyKey: key.name }
+          assert.deepStrictEqual((yield* mandates.load(query)).held, held)
+          assert.deepStrictEqual((yield* store.loadEndpoint(query)).held, held)
+          assert.deepStrictEqual((yield* store.loadDelivery(query)).held, held)
+        }
       })
     )
 
