@@ -5,7 +5,7 @@ import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Clock, Context, Effect, type Scope } from "effect"
+import { Clock, Context, Effect, Fiber, type Scope } from "effect"
 import {
   type DatabaseIdentity,
   type HistoryState,
@@ -61,7 +61,10 @@ interface Watch {
   readonly forget: Effect.Effect<void>
 }
 
-const makeWatch = (history: StoreHistory["Service"], isEmbedded: boolean): Watch => {
+const makeWatch = (
+  history: StoreHistory["Service"],
+  { isEmbedded, scope }: { readonly isEmbedded: boolean; readonly scope: Scope.Scope }
+): Watch => {
   const report = makeReport()
   let soundAt: bigint | undefined
   const forget = Effect.sync(() => {
@@ -75,13 +78,34 @@ const makeWatch = (history: StoreHistory["Service"], isEmbedded: boolean): Watch
     yield* report(seen)
     return seen
   }).pipe(Effect.tapError(() => forget))
+  // One look serves all who wait to record something, and goes on when the first of them has gone.
+  let looking: Fiber.Fiber<HistoryState, StoreUnavailable> | undefined
+  const sharedState = Effect.suspend(() =>
+    looking === undefined
+      ? state.pipe(
+          Effect.ensuring(
+            Effect.sync(() => {
+              looking = undefined
+            })
+          ),
+          Effect.forkIn(scope),
+          Effect.tap((fiber) =>
+            Effect.sync(() => {
+              if (fiber.pollUnsafe() === undefined) looking = fiber
+            })
+          )
+        )
+      : Effect.succeed(looking)
+  ).pipe(Effect.flatMap(Fiber.join))
   // An embedded database cannot become another one while it is open.
   const isFresh = (now: bigint): boolean =>
     soundAt !== undefined && (isEmbedded || now - soundAt < SIGHT_LIFETIME_SECONDS * NANOS_PER_SECOND)
   const demand = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     isFresh(now)
       ? Effect.void
-      : Effect.flatMap(state, ({ isAcknowledged }) => (isAcknowledged ? Effect.void : historyUnacknowledged))
+      : Effect.flatMap(sharedState, ({ isAcknowledged }) =>
+          isAcknowledged ? Effect.void : historyUnacknowledged
+        )
   )
   return { state, demand, forget }
 }
@@ -140,7 +164,8 @@ export const guardHistory = <Others>(
   isEmbedded: boolean
 ): Effect.Effect<Context.Context<GuardedPorts | Others>, never, Scope.Scope> =>
   Effect.gen(function* () {
-    const watch = makeWatch(Context.get(ports, StoreHistory), isEmbedded)
+    const scope = yield* Effect.scope
+    const watch = makeWatch(Context.get(ports, StoreHistory), { isEmbedded, scope })
     // A store that is out of reach is told of by whoever needs it.
     const look = Effect.ignore(watch.state)
     yield* look

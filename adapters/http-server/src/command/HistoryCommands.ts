@@ -11,8 +11,9 @@ const acknowledgeHistory: StoreCommand = {
   help: helpOf(
     `svc store acknowledge-history: after a failover, a restore or a move to another server, says that the database is to go on
 as it is. Until then servers on it are not ready, and neither decide nor record anything, since it may lack what was
-acknowledged last: find that out first, and what callers did on the strength of it. Servers go on within 2 s. Cursors of
-GET /v1/events given before are refused for good, and readers begin at the first event. Does nothing where nothing changed.
+acknowledged last: find that out first, and what callers did on the strength of it. Servers go on within 2 s, workers within
+15 s. Cursors of GET /v1/events given before are refused for good, and readers begin at the first event. Does nothing where
+nothing changed.
 
   --lossless   nothing is lost, as after a planned switchover, the promotion of a synchronous standby or pg_upgrade:
                cursors given before stay good as far as their event is there

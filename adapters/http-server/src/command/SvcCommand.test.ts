@@ -27,7 +27,7 @@ describe("the words of svc", () => {
         [["webhook"], "a subcommand is missing: there is svc webhook verify; see svc webhook --help"],
         [
           ["signing-key", "remove"],
-          'unknown command "signing-key remove": there is svc signing-key rotate, svc signing-key list; see svc signing-key --help'
+          'unknown command "signing-key remove": there is svc signing-key rotate, svc signing-key withdraw, svc signing-key list; see svc signing-key --help'
         ],
         [
           ["webhook", "svc_wh_AAAA"],
