@@ -27,7 +27,7 @@ const mandateBody = (more: object = {}) => ({
 
 interface Operation {
   readonly parameters?: ReadonlyArray<{ readonly name: string; readonly required?: boolean }>
-  readonly responses: Readonly<Record<string, { readonly description: string }>>
+  readonly responses: Readonly<Record<string, { readonly description?: string }>>
 }
 
 describe("credentials", () => {
@@ -560,9 +560,9 @@ describe("without a key", () => {
       assert.include(document.components.schemas.WebhookEvent.properties.type.enum, "endpoint.test")
       assert.strictEqual(document.servers[0].url, BASE_URL)
       const create = document.paths["/v1/mandates"].post
-      assert.deepStrictEqual(create.security, [{ api_key: [] }])
-      assert.property(create.responses["422"].content, "application/problem+json")
-      assert.include(create.responses["409"].description, "idempotency_key_reused")
+      assert.deepStrictEqual(create.security, [{ api_key: ["write"] }])
+      assert.strictEqual(create.responses["409"].$ref, "#/components/responses/IdempotencyKeyReused")
+      assert.include(create.responses["403"].description, "scope_insufficient")
       assert.deepStrictEqual(document.paths["/.well-known/jwks.json"].get.security, [])
       assert.property(
         document.paths["/v1/mandates/{mandate_id}/evidence"].get.responses["200"].content,
@@ -580,7 +580,7 @@ describe("without a key", () => {
       for (const [path, operations] of Object.entries<Record<string, Operation>>(document.paths)) {
         for (const [method, { parameters = [], responses }] of Object.entries(operations)) {
           const key = parameters.find(({ name }) => name.toLowerCase() === "idempotency-key")
-          const told = responses["400"]?.description.includes("idempotency_key_required") ?? false
+          const told = responses["400"]?.description?.includes("idempotency_key_required") ?? false
           assert.strictEqual(told, key?.required === true, `${method} ${path}`)
           if (told) required++
         }
