@@ -7,6 +7,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { SampleApiKey } from "./api/SampleApiKey.ts"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
@@ -101,6 +102,7 @@ export const devServer = Effect.gen(function* () {
   )
   return yield* Layer.effectDiscard(tell).pipe(
     Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
+    Layer.provide(Layer.succeed(SampleApiKey)(Redacted.make(file.api_key, { label: "api_key" }))),
     Layer.provide(Layer.effectDiscard(putTenants(file))),
     Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),

@@ -17,6 +17,7 @@ import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "eff
 import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
 import * as RateLimit from "../src/api/RateLimit.ts"
+import { assertDocumented } from "./DocumentedAnswer.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
 export const BASE_URL = "https://api.example"
@@ -152,7 +153,12 @@ export const startApi = Effect.fnUntraced(function* (
       ),
     send: (request: Request): Effect.Effect<RawAnswer> => {
       const body = textOf(request.body)
-      return Effect.promise(() => ask(port, linesOf(request, body), body ?? ""))
+      const lines = linesOf(request, body)
+      return Effect.promise(async () => {
+        const answer = await ask(port, lines, body ?? "")
+        assertDocumented(lines[0]!.split(" ")[0]!, request.path, answer)
+        return answer
+      })
     }
   }
 })

@@ -596,8 +596,18 @@ describe("without a key", () => {
       const docs = yield* api.send({ path: "/docs" })
       assert.strictEqual(docs.status, 200)
       assert.match(docs.headers["content-type"] ?? "", /^text\/html/u)
-      assert.match(docs.headers["cache-control"] ?? "", /max-age/u)
-      assert.include(docs.headers["content-security-policy"] ?? "", "default-src 'none'")
+      assert.strictEqual(docs.headers["cache-control"], "public, max-age=300")
+      const policy = docs.headers["content-security-policy"] ?? ""
+      assert.include(policy, "default-src 'none'; script-src 'self'; style-src 'self'")
+      assert.notInclude(policy, "unsafe")
+      assert.notInclude(docs.body, "Bearer svc_test_")
+      const loaded = [...docs.body.matchAll(/(?:src|<link[^>]*href)="([^"]*)"/gu)].map(([, url]) => url!)
+      assert.strictEqual(loaded.length, 3)
+      for (const path of loaded) {
+        const asset = yield* api.send({ path })
+        assert.strictEqual(asset.status, 200, path)
+        assert.strictEqual(asset.headers["cache-control"], "public, max-age=31536000, immutable")
+      }
       const again = yield* api.send({ path: "/docs", lines: [`If-None-Match: ${docs.headers.etag}`] })
       assert.strictEqual(again.status, 304)
       const page = yield* api.send({ path: "/problems/state-conflict", lines: ["Accept: text/html"] })
@@ -606,6 +616,37 @@ describe("without a key", () => {
       assert.include(page.body, "<h2>Remedy</h2>")
       assert.include(page.body, "&quot;status&quot;: 409")
       assertProblem(yield* api.send({ path: "/problems/nothing" }), 404, "not_found")
+    })
+  )
+
+  it.live("the address alone leads to the reference, and browsers find an icon", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const entrance = yield* api.send({ path: "/" })
+      assert.deepStrictEqual([entrance.status, entrance.headers.location], [302, "/docs"])
+      const icon = yield* api.send({ path: "/favicon.ico", lines: ["Accept: image/avif,image/*,*/*;q=0.8"] })
+      assert.deepStrictEqual([icon.status, icon.headers["content-type"]], [200, "image/x-icon"])
+    })
+  )
+
+  it.live("documents come compressed to whoever takes them so, under a tag of their own", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const tags = new Set<string | undefined>()
+      const lengths: Array<number> = []
+      for (const coding of ["identity", "gzip", "br"]) {
+        const { headers, status } = yield* api.send({ path: "/docs", lines: [`Accept-Encoding: ${coding}`] })
+        assert.strictEqual(status, 200)
+        assert.strictEqual(headers["content-encoding"], coding === "identity" ? undefined : coding)
+        assert.strictEqual(headers.vary, "Accept-Encoding")
+        tags.add(headers.etag)
+        lengths.push(Number(headers["content-length"]))
+      }
+      assert.strictEqual(tags.size, 3)
+      const [identity, gzip, brotli] = lengths as [number, number, number]
+      assert.isBelow(gzip, identity / 4)
+      assert.isBelow(brotli, gzip)
+      assert.isBelow(brotli, 100_000)
     })
   )
 })

@@ -29,10 +29,10 @@ const propose = HttpApiEndpoint.post("propose", "/v1/mandates/:mandate_id/author
 })
   .annotate(OpenApi.Identifier, "createAuthorization")
   .annotate(RouteRule, LIFECYCLE_WRITE)
-  .annotate(OpenApi.Summary, "Propose an action and receive a decision")
+  .annotate(OpenApi.Summary, "Propose an action")
   .annotate(
     OpenApi.Description,
-    `The answer is 201 for every decision, and every decision enters the journal. ${CALLER_DUTIES.executionGate}`
+    `It is decided at once, and on ALLOW its amount is reserved. The answer is 201 for every decision, and every decision enters the journal. ${CALLER_DUTIES.executionGate}`
   )
 
 const list = HttpApiEndpoint.get("list", "/v1/mandates/:mandate_id/authorizations", {
@@ -48,8 +48,8 @@ const list = HttpApiEndpoint.get("list", "/v1/mandates/:mandate_id/authorization
 })
   .annotate(OpenApi.Identifier, "listAuthorizations")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the authorizations of a mandate, newest first")
-  .annotate(OpenApi.Description, "Refused proposals too.")
+  .annotate(OpenApi.Summary, "List authorizations")
+  .annotate(OpenApi.Description, "Of a mandate, newest first; refused proposals too.")
 
 const read = HttpApiEndpoint.get("read", "/v1/authorizations/:authorization_id", {
   params: authorizationParams,
@@ -58,10 +58,10 @@ const read = HttpApiEndpoint.get("read", "/v1/authorizations/:authorization_id",
 })
   .annotate(OpenApi.Identifier, "getAuthorization")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "Read an authorization in its current state")
+  .annotate(OpenApi.Summary, "Read an authorization")
   .annotate(
     OpenApi.Description,
-    `Read it right before you execute, and whenever an outcome is uncertain. ${CALLER_DUTIES.executionGate}`
+    `In its current state. Read it right before you execute, and whenever an outcome is uncertain. ${CALLER_DUTIES.executionGate}`
   )
 
 const commit = HttpApiEndpoint.put("commit", "/v1/authorizations/:authorization_id/commit", {
@@ -78,10 +78,10 @@ const commit = HttpApiEndpoint.put("commit", "/v1/authorizations/:authorization_
 })
   .annotate(OpenApi.Identifier, "commitAuthorization")
   .annotate(RouteRule, LIFECYCLE_WRITE)
-  .annotate(OpenApi.Summary, "Report that the executor accepted the action")
+  .annotate(OpenApi.Summary, "Commit an authorization")
   .annotate(
     OpenApi.Description,
-    `Your provider definitely accepted the action; whether it settles is another matter. The same content again is the same commit. ${CALLER_DUTIES.conflictIsIncident}`
+    `Report that your provider definitely accepted the action; whether it settles is another matter. The same content again is the same commit. ${CALLER_DUTIES.conflictIsIncident}`
   )
 
 const cancel = HttpApiEndpoint.put("cancel", "/v1/authorizations/:authorization_id/cancellation", {
@@ -93,10 +93,10 @@ const cancel = HttpApiEndpoint.put("cancel", "/v1/authorizations/:authorization_
 })
   .annotate(OpenApi.Identifier, "cancelAuthorization")
   .annotate(RouteRule, LIFECYCLE_WRITE)
-  .annotate(OpenApi.Summary, "Report that the action cannot occur any more")
+  .annotate(OpenApi.Summary, "Cancel an authorization")
   .annotate(
     OpenApi.Description,
-    `Only once you have made sure of it by controls of your own: the service records what you say, and can disable nothing at your provider. ${CALLER_DUTIES.conflictIsIncident}`
+    `Report that the action cannot occur any more, only once you have made sure of it by controls of your own: the service records what you say, and can disable nothing at your provider. ${CALLER_DUTIES.conflictIsIncident}`
   )
 
 const reportRefund = HttpApiEndpoint.post("reportRefund", "/v1/authorizations/:authorization_id/refunds", {

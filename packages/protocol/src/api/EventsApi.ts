@@ -36,10 +36,10 @@ const list = HttpApiEndpoint.get("list", "/v1/events", {
 })
   .annotate(OpenApi.Identifier, "listEvents")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the events of all mandates, oldest first; none is ever skipped")
+  .annotate(OpenApi.Summary, "List events")
   .annotate(
     OpenApi.Description,
-    "How a receiver catches up with what it missed. Items are the journal's objects with their mandate_id, in another shape than the body of a webhook; id is that of both. A page may hold fewer events than the limit when they are large: go on while has_more is true."
+    "Of all mandates, oldest first; none is ever skipped. How a receiver catches up with what it missed. Items are the journal's objects with their mandate_id, in another shape than the body of a webhook; id is that of both. A page may hold fewer events than the limit when they are large: go on while has_more is true."
   )
 
 /** The events of an organization (part 8). */

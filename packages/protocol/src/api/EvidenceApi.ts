@@ -18,7 +18,7 @@ const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id/evidence", {
 })
   .annotate(OpenApi.Identifier, "getEvidence")
   .annotate(RouteRule, { ...READ, mediaType: EVIDENCE_MEDIA_TYPE })
-  .annotate(OpenApi.Summary, "Read the signed evidence of a mandate")
+  .annotate(OpenApi.Summary, "Read the evidence of a mandate")
   .annotate(
     OpenApi.Description,
     `The mandate, its approval and every event up to now, under the current signing key. Verify the signature before you decode or trust the payload. ${CALLER_DUTIES.evidenceIsIncident}`

@@ -12,10 +12,10 @@ const read = HttpApiEndpoint.get("read", "/.well-known/jwks.json", {
 })
   .annotate(OpenApi.Identifier, "getKeySet")
   .annotate(RouteRule, PUBLIC)
-  .annotate(OpenApi.Summary, "Read the keys that evidence is verified with")
+  .annotate(OpenApi.Summary, "Read the key set")
   .annotate(
     OpenApi.Description,
-    "Needs no API key. Look a kid up here and nowhere else; an unknown one is a reason to fetch the set anew, then to refuse."
+    "The keys that evidence is verified with. Look a kid up here and nowhere else; an unknown one is a reason to fetch the set anew, then to refuse."
   )
 
 /** The keys that evidence is verified with (part 7). */

@@ -29,7 +29,7 @@ const create = HttpApiEndpoint.post("create", "/v1/mandates", {
 })
   .annotate(OpenApi.Identifier, "createMandate")
   .annotate(RouteRule, LIFECYCLE_WRITE)
-  .annotate(OpenApi.Summary, "Create a mandate, to be approved by its subject")
+  .annotate(OpenApi.Summary, "Create a mandate")
   .annotate(
     OpenApi.Description,
     "It is PENDING_APPROVAL until its subject approves or declines it, or approval_deadline passes."
@@ -48,10 +48,10 @@ const list = HttpApiEndpoint.get("list", "/v1/mandates", {
 })
   .annotate(OpenApi.Identifier, "listMandates")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List mandates, newest first")
+  .annotate(OpenApi.Summary, "List mandates")
   .annotate(
     OpenApi.Description,
-    "A transition that is due is recorded before it is shown, so a state is never out of date."
+    "Newest first. A transition that is due is recorded before it is shown, so a state is never out of date."
   )
 
 const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id", {
@@ -61,10 +61,10 @@ const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id", {
 })
   .annotate(OpenApi.Identifier, "getMandate")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "Read a mandate in its current state")
+  .annotate(OpenApi.Summary, "Read a mandate")
   .annotate(
     OpenApi.Description,
-    "Read it after the browser has come back from an approval: the return alone proves nothing."
+    "In its current state. Read it after the browser has come back from an approval: the return alone proves nothing."
   )
 
 const revoke = HttpApiEndpoint.put("revoke", "/v1/mandates/:mandate_id/revocation", {
@@ -103,7 +103,7 @@ const periods = HttpApiEndpoint.get("periods", "/v1/mandates/:mandate_id/periods
 })
   .annotate(OpenApi.Identifier, "listMandatePeriods")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the budget periods of a mandate, by period of its policy")
+  .annotate(OpenApi.Summary, "List budget periods")
   .annotate(
     OpenApi.Description,
     "Past and coming boundaries and caps; what is used of the current ones is in the mandate's usage. It has no cursor: go on with from."
@@ -122,10 +122,10 @@ const events = HttpApiEndpoint.get("events", "/v1/mandates/:mandate_id/events", 
 })
   .annotate(OpenApi.Identifier, "listMandateEvents")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the journal of a mandate, oldest first")
+  .annotate(OpenApi.Summary, "List the journal of a mandate")
   .annotate(
     OpenApi.Description,
-    "Everything that happened to the mandate and its authorizations, each event hashed and chained to the one before."
+    "Oldest first: everything that happened to the mandate and its authorizations, each event hashed and chained to the one before."
   )
 
 const createApprovalSession = HttpApiEndpoint.post(
@@ -150,15 +150,15 @@ const createApprovalSession = HttpApiEndpoint.post(
 )
   .annotate(OpenApi.Identifier, "createApprovalSession")
   .annotate(RouteRule, LIFECYCLE_WRITE)
-  .annotate(OpenApi.Summary, "Create an approval session; an earlier open one is superseded")
+  .annotate(OpenApi.Summary, "Create an approval session")
   .annotate(
     OpenApi.Description,
-    `Only while the mandate is PENDING_APPROVAL. The link works for 5 minutes, once. ${CALLER_DUTIES.secretApprovalUrl} A session that expired is not recovered: authenticate the user again and create another.`
+    `Only while the mandate is PENDING_APPROVAL. An earlier open session is superseded. The link works for 5 minutes, once. ${CALLER_DUTIES.secretApprovalUrl} A session that expired is not recovered: authenticate the user again and create another.`
   )
 
 /** Mandates and what leads to their approval (parts 4 and 6). */
 export class MandatesApi extends HttpApiGroup.make("mandates")
-  .add(create, list, read, revoke, periods, events, createApprovalSession)
+  .add(create, createApprovalSession, read, list, periods, events, revoke)
   .annotate(OpenApi.Title, "Mandates")
   .annotate(
     OpenApi.Description,

@@ -12,8 +12,8 @@ const Ok = Schema.Struct({ status: described(Schema.Literal("ok"), "Always ok.",
 const health = HttpApiEndpoint.get("health", "/healthz", { success: Ok, error: publicProblems() })
   .annotate(OpenApi.Identifier, "getHealth")
   .annotate(RouteRule, PUBLIC)
-  .annotate(OpenApi.Summary, "Whether the process is up")
-  .annotate(OpenApi.Description, "Reads nothing and depends on nothing.")
+  .annotate(OpenApi.Summary, "Check liveness")
+  .annotate(OpenApi.Description, "Whether the process is up: reads nothing and depends on nothing.")
 
 const ready = HttpApiEndpoint.get("ready", "/readyz", {
   success: Ok,
@@ -21,10 +21,10 @@ const ready = HttpApiEndpoint.get("ready", "/readyz", {
 })
   .annotate(OpenApi.Identifier, "getReadiness")
   .annotate(RouteRule, PUBLIC)
-  .annotate(OpenApi.Summary, "Whether requests can be served")
+  .annotate(OpenApi.Summary, "Check readiness")
   .annotate(
     OpenApi.Description,
-    "The store can be reached, is up to date, and keeps what it acknowledges. Otherwise 503 store_unavailable, whose detail says what is wrong."
+    "Whether requests can be served: the store can be reached, is up to date, and keeps what it acknowledges. Otherwise 503 store_unavailable, whose detail says what is wrong."
   )
 
 /** For those who run the service (part 9). */

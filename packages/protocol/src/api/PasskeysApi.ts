@@ -17,8 +17,8 @@ const list = HttpApiEndpoint.get("list", "/v1/subjects/:subject_reference/passke
 })
   .annotate(OpenApi.Identifier, "listPasskeys")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the passkeys of a subject, newest first")
-  .annotate(OpenApi.Description, "Retired ones are left out.")
+  .annotate(OpenApi.Summary, "List passkeys")
+  .annotate(OpenApi.Description, "Of a subject, newest first; retired ones are left out.")
 
 const retire = HttpApiEndpoint.delete("retire", "/v1/subjects/:subject_reference/passkeys/:passkey_id", {
   params: {
@@ -34,7 +34,7 @@ const retire = HttpApiEndpoint.delete("retire", "/v1/subjects/:subject_reference
 })
   .annotate(OpenApi.Identifier, "retirePasskey")
   .annotate(RouteRule, PLAIN_WRITE)
-  .annotate(OpenApi.Summary, "Retire a passkey of a subject")
+  .annotate(OpenApi.Summary, "Retire a passkey")
   .annotate(OpenApi.Description, "It approves nothing from then on. Retiring it again is 204 too.")
 
 /** The passkeys of a subject, outside an approval (part 6). */

@@ -49,10 +49,10 @@ const create = HttpApiEndpoint.post("create", ENDPOINTS, {
 })
   .annotate(OpenApi.Identifier, "createWebhookEndpoint")
   .annotate(RouteRule, CREATE)
-  .annotate(OpenApi.Summary, "Register a webhook endpoint; the answer alone holds its secret")
+  .annotate(OpenApi.Summary, "Register a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "Without event_types it gets all of them. An organization has at most five; one is not edited but deleted and made anew. It is disabled after 20 failed attempts (those of tests count) or 10 exhausted deliveries in a row. What it is sent is under Webhooks in this document."
+    "The answer alone holds its secret. Without event_types it gets all of them. An organization has at most five; one is not edited but deleted and made anew. It is disabled after 20 failed attempts (those of tests count) or 10 exhausted deliveries in a row. What it is sent is under Webhooks in this document."
   )
 
 const list = HttpApiEndpoint.get("list", ENDPOINTS, {
@@ -62,8 +62,8 @@ const list = HttpApiEndpoint.get("list", ENDPOINTS, {
 })
   .annotate(OpenApi.Identifier, "listWebhookEndpoints")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the webhook endpoints that are not deleted, newest first")
-  .annotate(OpenApi.Description, "Never with their secrets.")
+  .annotate(OpenApi.Summary, "List webhook endpoints")
+  .annotate(OpenApi.Description, "Newest first, without deleted ones, and never with their secrets.")
 
 const read = HttpApiEndpoint.get("read", ENDPOINT, {
   params: endpointParams,
@@ -72,8 +72,11 @@ const read = HttpApiEndpoint.get("read", ENDPOINT, {
 })
   .annotate(OpenApi.Identifier, "getWebhookEndpoint")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "Read a webhook endpoint, a deleted one too")
-  .annotate(OpenApi.Description, "disabled_reason and the two counts say how deliveries go.")
+  .annotate(OpenApi.Summary, "Read a webhook endpoint")
+  .annotate(
+    OpenApi.Description,
+    "A deleted one too. disabled_reason and the two counts say how deliveries go."
+  )
 
 const remove = HttpApiEndpoint.delete("remove", ENDPOINT, {
   params: endpointParams,
@@ -83,10 +86,10 @@ const remove = HttpApiEndpoint.delete("remove", ENDPOINT, {
 })
   .annotate(OpenApi.Identifier, "deleteWebhookEndpoint")
   .annotate(RouteRule, WRITE)
-  .annotate(OpenApi.Summary, "Delete a webhook endpoint; what waits for it is never sent")
+  .annotate(OpenApi.Summary, "Delete a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "For good; deleting it again is 204 too. It stays readable, with status deleted."
+    "For good: what waits for it is never sent. Deleting it again is 204 too. It stays readable, with status deleted."
   )
 
 const reactivate = HttpApiEndpoint.put("reactivate", `${ENDPOINT}/reactivation`, {
@@ -97,10 +100,10 @@ const reactivate = HttpApiEndpoint.put("reactivate", `${ENDPOINT}/reactivation`,
 })
   .annotate(OpenApi.Identifier, "reactivateWebhookEndpoint")
   .annotate(RouteRule, WRITE)
-  .annotate(OpenApi.Summary, "Make a disabled webhook endpoint active again, with counters of zero")
+  .annotate(OpenApi.Summary, "Reactivate a webhook endpoint")
   .annotate(
     OpenApi.Description,
-    "What was kept while it was disabled is sent, spread over a minute. On an active one nothing changes; a deleted one is 409 state_conflict."
+    "A disabled one is active again, with counters of zero. What was kept while it was disabled is sent, spread over a minute. On an active one nothing changes; a deleted one is 409 state_conflict."
   )
 
 const rotate = HttpApiEndpoint.put("rotate", `${ENDPOINT}/secret`, {
@@ -111,10 +114,10 @@ const rotate = HttpApiEndpoint.put("rotate", `${ENDPOINT}/secret`, {
 })
   .annotate(OpenApi.Identifier, "rotateWebhookSecret")
   .annotate(RouteRule, WRITE)
-  .annotate(OpenApi.Summary, "Rotate the secret of a webhook endpoint; the answer alone holds the new one")
+  .annotate(OpenApi.Summary, "Rotate a webhook secret")
   .annotate(
     OpenApi.Description,
-    "The new secret alone signs from then on, retries too: there is no overlap. A receiver that takes either for a while misses nothing; one that refuses in between is sent the delivery again."
+    "The answer alone holds the new secret, which alone signs from then on, retries too: there is no overlap. A receiver that takes either for a while misses nothing; one that refuses in between is sent the delivery again."
   )
 
 const test = HttpApiEndpoint.post("test", `${ENDPOINT}/test`, {
@@ -125,10 +128,10 @@ const test = HttpApiEndpoint.post("test", `${ENDPOINT}/test`, {
 })
   .annotate(OpenApi.Identifier, "testWebhookEndpoint")
   .annotate(RouteRule, WRITE)
-  .annotate(OpenApi.Summary, "Send a test event to a webhook endpoint, in one attempt")
+  .annotate(OpenApi.Summary, "Send a test event")
   .annotate(
     OpenApi.Description,
-    "Its type is endpoint.test, and its mandate_id names no mandate. A failure counts as a failed attempt of the endpoint, a success sets that count to zero."
+    "In one attempt. Its type is endpoint.test, and its mandate_id names no mandate. A failure counts as a failed attempt of the endpoint, a success sets that count to zero."
   )
 
 const deliveries = HttpApiEndpoint.get("deliveries", `${ENDPOINT}/deliveries`, {
@@ -139,10 +142,10 @@ const deliveries = HttpApiEndpoint.get("deliveries", `${ENDPOINT}/deliveries`, {
 })
   .annotate(OpenApi.Identifier, "listWebhookDeliveries")
   .annotate(RouteRule, READ)
-  .annotate(OpenApi.Summary, "List the deliveries of a webhook endpoint, newest first")
+  .annotate(OpenApi.Summary, "List deliveries")
   .annotate(
     OpenApi.Description,
-    "Every attempt, with the status of its answer or the reason why there was none."
+    "Newest first: every attempt, with the status of its answer or the reason why there was none."
   )
 
 const redeliver = HttpApiEndpoint.post("redeliver", `${ENDPOINT}/deliveries/:delivery_id/redelivery`, {
@@ -153,10 +156,10 @@ const redeliver = HttpApiEndpoint.post("redeliver", `${ENDPOINT}/deliveries/:del
 })
   .annotate(OpenApi.Identifier, "redeliverWebhook")
   .annotate(RouteRule, WRITE)
-  .annotate(OpenApi.Summary, "Send the event of a delivery that has ended again, as a new delivery")
+  .annotate(OpenApi.Summary, "Send a delivery again")
   .annotate(
     OpenApi.Description,
-    "The same event id and the same bytes. Only of a delivery that is delivered or exhausted, on an active endpoint."
+    "As a new delivery, with the same event id and the same bytes. Only of a delivery that is delivered or exhausted, on an active endpoint."
   )
 
 /** Webhook endpoints and their deliveries (part 8). */
