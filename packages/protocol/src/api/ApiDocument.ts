@@ -1,5 +1,6 @@
 import { Context } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
+import { CALLER_DUTIES } from "../CallerDuties.ts"
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../ListPage.ts"
 import { PROBLEM_CODES, PROBLEM_MEDIA_TYPE, type ProblemCode } from "../Problem.ts"
 import { PROBLEM_CODE_WORDS, problemAnswer, problemExamples, problemResponses } from "./ProblemDocument.ts"
@@ -12,8 +13,7 @@ import { WEBHOOK_SCHEMAS, WEBHOOK_TAG, WEBHOOKS } from "./WebhookDocument.ts"
 const SECURITY_SCHEME = {
   type: "http",
   scheme: "bearer",
-  description:
-    "An API key: svc_test_... in the test environment, svc_live_... in the live one. Each operation names the scope that the key must have: `read` (reads outside webhooks), `write` (other writes) or `webhooks` (everything under webhook endpoints). Keep keys on your servers alone: never in a browser, an app, a repository or a prompt of an agent."
+  description: `An API key: svc_test_... in the test environment, svc_live_... in the live one. Each operation names the scope that the key must have: \`read\` (reads outside webhooks), \`write\` (other writes) or \`webhooks\` (everything under webhook endpoints). ${CALLER_DUTIES.keysOnServers}`
 }
 
 type Node = Readonly<Record<string, unknown>>
