@@ -15,26 +15,25 @@ const openReference = async (page: Page, origin: string) => {
 }
 
 describeInBrowser("the reference", {}, (suite) => {
-  for (const colorScheme of ["light", "dark"] as const) {
-    for (const [device, width] of [
-      ["a desktop", 1440],
-      ["a phone", 390]
-    ] as const) {
-      it(`is whole on ${device} in ${colorScheme}: nothing from elsewhere, no complaint, no barrier`, async () => {
-        const page = await suite.newPage({ colorScheme, viewport: { width, height: 844 } })
-        const origin = `http://localhost:${suite.site.apiPort}`
-        const { complaints, requests } = await openReference(page, origin)
-        await page.locator("#createMandate .code button").waitFor()
-        assert.deepStrictEqual(complaints, [])
-        assert.deepStrictEqual(
-          requests.filter((url) => !url.startsWith(`${origin}/`)),
-          []
-        )
-        assert.deepStrictEqual(await violationsOf(page), [])
-        const [inner, outer] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth])
-        assert.strictEqual(outer, inner)
-      })
-    }
+  const devices = [
+    ["a desktop", 1440, "light"],
+    ["a phone", 390, "dark"]
+  ] as const
+  for (const [device, width, colorScheme] of devices) {
+    it(`is whole on ${device} in ${colorScheme}: nothing from elsewhere, no complaint, no barrier`, async () => {
+      const page = await suite.newPage({ colorScheme, viewport: { width, height: 844 } })
+      const origin = `http://localhost:${suite.site.apiPort}`
+      const { complaints, requests } = await openReference(page, origin)
+      await page.locator("#createMandate .code button").waitFor()
+      assert.deepStrictEqual(complaints, [])
+      assert.deepStrictEqual(
+        requests.filter((url) => !url.startsWith(`${origin}/`)),
+        []
+      )
+      assert.deepStrictEqual(await violationsOf(page), [])
+      const [inner, outer] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth])
+      assert.strictEqual(outer, inner)
+    })
   }
 
   it("opens at the member that a link names, however deep it is", async () => {
