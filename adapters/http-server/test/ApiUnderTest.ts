@@ -17,6 +17,7 @@ import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "eff
 import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
 import * as RateLimit from "../src/api/RateLimit.ts"
+import { SampleApiKey } from "../src/api/SampleApiKey.ts"
 import { assertDocumented } from "./DocumentedAnswer.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
@@ -113,6 +114,7 @@ export const startApi = Effect.fnUntraced(function* (
     readonly rate?: RateLimit.Rate
     readonly log?: Array<unknown>
     readonly health?: StoreHealth["Service"]["faults"]
+    readonly sampleApiKey?: string
   } = {}
 ) {
   const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
@@ -121,6 +123,11 @@ export const startApi = Effect.fnUntraced(function* (
   const rate = options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate)
   const context = yield* ApiServer.layer({ port: 0, host: "127.0.0.1" }).pipe(
     Layer.provide(rate),
+    Layer.provide(
+      options.sampleApiKey === undefined
+        ? Layer.empty
+        : Layer.succeed(SampleApiKey)(Redacted.make(options.sampleApiKey))
+    ),
     Layer.provide(
       options.health === undefined
         ? Layer.empty

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
-import { openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { ask, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 
 const MANDATE = "/v1/mandates/mnd_00000000000000000000000000"
 
@@ -617,6 +617,21 @@ describe("without a key", () => {
       assert.include(page.body, "&quot;status&quot;: 409")
       assertProblem(yield* api.send({ path: "/problems/nothing" }), 404, "not_found")
     })
+  )
+
+  it.live(
+    "a key is filled into the samples for whoever asks under the server's own name, and never kept",
+    () =>
+      Effect.gen(function* () {
+        const api = yield* startApi({ sampleApiKey: "svc_test_example" })
+        const own = yield* api.send({ path: "/docs" })
+        assert.include(own.body, "Authorization: Bearer svc_test_example")
+        assert.strictEqual(own.headers["cache-control"], "private, no-store")
+        const lines = ["GET /docs HTTP/1.1", "Host: elsewhere.example"]
+        const rebound = yield* Effect.promise(() => ask(api.port, lines))
+        assert.strictEqual(rebound.status, 200)
+        assert.notInclude(rebound.body, "svc_test_example")
+      })
   )
 
   it.live("the address alone leads to the reference, and browsers find an icon", () =>
