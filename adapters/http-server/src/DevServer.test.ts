@@ -173,6 +173,8 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
       const first = run(env)
       await first.ready
       const { api_key } = await devFile()
+      const reference = await fetch(`http://localhost:${env.SVC_PORT}/docs`)
+      assert.include(await reference.text(), `Authorization: Bearer ${api_key}`)
       const created = await fetch(`http://localhost:${env.SVC_PORT}/v1/webhook-endpoints`, {
         method: "POST",
         headers: {

@@ -7,6 +7,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { SampleApiKey } from "./api/SampleApiKey.ts"
 import { NO_PROXIES } from "./ClientAddress.ts"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
 import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
@@ -176,6 +177,7 @@ export const devServer = Effect.gen(function* () {
   )
   return yield* service.pipe(
     Layer.provide(returning),
+    Layer.provide(Layer.succeed(SampleApiKey)(Redacted.make(made.api_key, { label: "api_key" }))),
     Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch

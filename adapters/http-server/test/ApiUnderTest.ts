@@ -17,6 +17,8 @@ import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "eff
 import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
 import * as RateLimit from "../src/api/RateLimit.ts"
+import { SampleApiKey } from "../src/api/SampleApiKey.ts"
+import { assertDocumented } from "./DocumentedAnswer.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
 export const BASE_URL = "https://api.example"
@@ -114,6 +116,7 @@ export const startApi = Effect.fnUntraced(function* (
     readonly failures?: RateLimit.Rate
     readonly log?: Array<unknown>
     readonly health?: StoreHealth["Service"]["faults"]
+    readonly sampleApiKey?: string
   } = {}
 ) {
   const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
@@ -123,6 +126,11 @@ export const startApi = Effect.fnUntraced(function* (
     options.rate === undefined ? RateLimit.layerOff : RateLimit.layer(options.rate, options.failures)
   const context = yield* ApiServer.layer({ port: 0, host: "127.0.0.1" }).pipe(
     Layer.provide(rate),
+    Layer.provide(
+      options.sampleApiKey === undefined
+        ? Layer.empty
+        : Layer.succeed(SampleApiKey)(Redacted.make(options.sampleApiKey))
+    ),
     Layer.provide(
       options.health === undefined
         ? Layer.empty
@@ -155,7 +163,12 @@ export const startApi = Effect.fnUntraced(function* (
       ),
     send: (request: Request): Effect.Effect<RawAnswer> => {
       const body = textOf(request.body)
-      return Effect.promise(() => ask(port, linesOf(request, body), body ?? ""))
+      const lines = linesOf(request, body)
+      return Effect.promise(async () => {
+        const answer = await ask(port, lines, body ?? "")
+        assertDocumented(lines[0]!.split(" ")[0]!, request.path, answer)
+        return answer
+      })
     }
   }
 })

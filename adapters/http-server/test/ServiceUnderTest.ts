@@ -25,6 +25,7 @@ import type { StoreOptions } from "../src/StoreLayer.ts"
 import type { StoreSetting } from "../src/StoreSetting.ts"
 import { workerLayer } from "../src/Worker.ts"
 import { type Asking, type House, makeBrowser } from "./ApprovalVisitor.ts"
+import { assertDocumented } from "./DocumentedAnswer.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
 export const API_BASE_URL = "https://api.example"
@@ -291,7 +292,12 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
 
     const send = (call: Call): Effect.Effect<RawAnswer> => {
       const body = bytesOf(call.body)
-      return Effect.promise(() => ask(apiPort, requestLines(call, key, body), body ?? ""))
+      const lines = requestLines(call, key, body)
+      return Effect.promise(async () => {
+        const answer = await ask(apiPort, lines, body ?? "")
+        assertDocumented(lines[0]!.split(" ")[0]!, call.path, answer)
+        return answer
+      })
     }
 
     const get = Effect.fnUntraced(function* (path: string) {

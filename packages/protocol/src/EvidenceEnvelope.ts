@@ -2,6 +2,7 @@ import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { decodeBase64Url, encodeBase64Url, isBase64Url } from "./Base64Url.ts"
+import { described } from "./Described.ts"
 import { isJsonObject, type JsonObject } from "./Json.ts"
 import {
   isP256PublicKey,
@@ -28,15 +29,29 @@ const MAX_PAYLOAD_CHARACTERS = Math.ceil((MAX_EVIDENCE_PAYLOAD_BYTES * 4) / 3)
 const UNCOMPRESSED_POINT = 0x04
 
 const Base64UrlText = Schema.String.check(
-  Schema.makeFilter((text: string) => isBase64Url(text) || "unpadded canonical base64url")
+  Schema.makeFilter((text: string) => isBase64Url(text) || "unpadded canonical base64url", {
+    toJsonSchema: () => ({ pattern: "^[A-Za-z0-9_-]*$" })
+  })
 )
 
 /** The evidence envelope: a flattened JWS with a `format`, exactly these members (part 7). */
 export const EvidenceEnvelope = Schema.Struct({
-  format: Schema.Literal(EVIDENCE_FORMAT),
-  protected: Base64UrlText,
-  payload: Base64UrlText,
-  signature: Base64UrlText
+  format: described(Schema.Literal(EVIDENCE_FORMAT), "Version of the format.", EVIDENCE_FORMAT),
+  protected: described(
+    Base64UrlText,
+    "base64url of a JSON object with exactly alg (ES256) and kid.",
+    "eyJhbGciOiJFUzI1NiIsImtpZCI6IjJiVUcySnJoRC1pS0p2clV6alRWbF9CY1ppTlFQTWZwVjFWWlhpMkp6SHMifQ"
+  ),
+  payload: described(
+    Base64UrlText,
+    "base64url of JSON with schema, generated_at, organization_id, environment, mandate (without usage), events (the whole journal) and head (seq and hash of the last event). Verify before you decode it.",
+    "eyJzY2hlbWEiOiJzdmMuZXZpZGVuY2UudjEifQ"
+  ),
+  signature: described(
+    Base64UrlText,
+    "base64url of the 64 bytes R and S over the ASCII text protected, a full stop, payload: 86 characters.",
+    "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+  )
 })
 export type EvidenceEnvelope = typeof EvidenceEnvelope.Type
 

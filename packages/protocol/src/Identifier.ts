@@ -1,4 +1,5 @@
 import * as Schema from "effect/Schema"
+import { described } from "./Described.ts"
 
 /** What an identifier names, said by its first four characters (part 1). */
 export type IdentifierPrefix = "org_" | "mnd_" | "aut_" | "aps_" | "evt_" | "whe_" | "dlv_" | "key_" | "psk_"
@@ -50,7 +51,11 @@ export const isIdentifier = (prefix: IdentifierPrefix, text: string): boolean =>
   text.startsWith(prefix) && BODY.test(text.slice(prefix.length))
 
 const identifier = (prefix: IdentifierPrefix) =>
-  Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}[0-9a-hjkmnp-tv-z]{26}$`, "u")))
+  described(
+    Schema.String.check(Schema.isPattern(new RegExp(`^${prefix}[0-9a-hjkmnp-tv-z]{26}$`, "u"))),
+    `Identifier: ${prefix} and 26 characters of lower-case Crockford base32, in order of creation. Opaque.`,
+    `${prefix}01kbcd2e3f4g5h6j7k8m9npqrs`
+  )
 
 export const OrganizationId = identifier("org_").pipe(Schema.brand("OrganizationId"))
 export type OrganizationId = typeof OrganizationId.Type

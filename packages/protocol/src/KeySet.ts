@@ -2,6 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
 import { BASE64URL_OF_32_BYTES, encodeBase64Url } from "./Base64Url.ts"
 import { canonicalBytes } from "./CanonicalJson.ts"
+import { described } from "./Described.ts"
 import { isP256PublicKey, P256_COORDINATE_BYTES } from "./P256.ts"
 
 const Coordinate = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
@@ -11,18 +12,35 @@ const Coordinate = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
  * `onExcessProperty: "error"`, so that a private member can never pass.
  */
 export const JsonWebKeyEs256 = Schema.Struct({
-  kty: Schema.Literal("EC"),
-  crv: Schema.Literal("P-256"),
-  use: Schema.Literal("sig"),
-  alg: Schema.Literal("ES256"),
-  kid: Schema.String,
-  x: Coordinate,
-  y: Coordinate
+  kty: described(Schema.Literal("EC"), "Key type.", "EC"),
+  crv: described(Schema.Literal("P-256"), "Curve.", "P-256"),
+  use: described(Schema.Literal("sig"), "It signs.", "sig"),
+  alg: described(Schema.Literal("ES256"), "ECDSA with SHA-256.", "ES256"),
+  kid: described(
+    Schema.String,
+    "Its RFC 7638 thumbprint; kid of the protected header of evidence.",
+    "2bUG2JrhD-iKJvrUzjTVl_BcZiNQPMfpV1VZXi2JzHs"
+  ),
+  x: described(
+    Coordinate,
+    "First coordinate: base64url of 32 bytes.",
+    "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4"
+  ),
+  y: described(
+    Coordinate,
+    "Second coordinate: base64url of 32 bytes.",
+    "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"
+  )
 })
 export type JsonWebKeyEs256 = typeof JsonWebKeyEs256.Type
 
 /** The signing key set, `GET /.well-known/jwks.json`. */
-export const KeySet = Schema.Struct({ keys: Schema.Array(JsonWebKeyEs256) })
+export const KeySet = Schema.Struct({
+  keys: described(
+    Schema.Array(JsonWebKeyEs256),
+    "The current key, the next one, and retired ones, so that old evidence stays verifiable."
+  )
+})
 export type KeySet = typeof KeySet.Type
 
 /** The RFC 7638 thumbprint (SHA-256, base64url) of an EC key: its `kid`. */

@@ -1,4 +1,6 @@
 import { Schema } from "effect"
+import { described } from "./Described.ts"
+import { integerBetween } from "./Mandate.ts"
 
 /** Media type of every error answer (RFC 9457). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json"
@@ -272,25 +274,72 @@ export const PROBLEM_CODES = Object.keys(PROBLEMS) as ReadonlyArray<ProblemCode>
 
 /** One fault of a member: where it is (RFC 6901), what kind of fault, and what to do. */
 export const MemberFault = Schema.Struct({
-  pointer: Schema.String,
-  code: Schema.String,
-  detail: Schema.String
+  pointer: described(
+    Schema.String,
+    "RFC 6901 pointer to the member in the request's body; empty for the body itself.",
+    "/policy/currency"
+  ),
+  code: described(
+    Schema.String,
+    "Kind of the fault: required, unknown_member, invalid_type, invalid_value.",
+    "invalid_value"
+  ),
+  detail: described(Schema.String, "What the member must be, in words.", "Must be a current ISO 4217 code.")
 })
 export type MemberFault = typeof MemberFault.Type
 
 /** The body of an error answer (RFC 9457 with the members of part 2). */
 export const Problem = Schema.Struct({
-  type: Schema.String,
-  title: Schema.String,
-  status: Schema.Number,
-  detail: Schema.String,
-  instance: Schema.optionalKey(Schema.String),
-  code: Schema.Literals(PROBLEM_CODES as ReadonlyArray<ProblemCode>),
-  request_id: Schema.String,
-  retryable: Schema.Boolean,
-  errors: Schema.optionalKey(Schema.Array(MemberFault)),
-  current_state: Schema.optionalKey(Schema.String),
-  resource_id: Schema.optionalKey(Schema.String)
+  type: described(
+    Schema.String,
+    "Address of the page that says what the problem means and what to do.",
+    "https://api.example/problems/validation-failed"
+  ),
+  title: described(Schema.String, "What the code means, in a few words.", "The request is not valid"),
+  status: described(integerBetween(400, 599), "The HTTP status.", 422),
+  detail: described(
+    Schema.String,
+    "What is wrong with this very request, for people. Its words may change.",
+    "One or more members are missing, unknown, of the wrong type or outside their bounds."
+  ),
+  instance: Schema.optionalKey(
+    described(Schema.String, "Template of the route; absent where no route matched.", "/v1/mandates")
+  ),
+  code: described(
+    Schema.Literals(PROBLEM_CODES as ReadonlyArray<ProblemCode>),
+    "What to go by in a program. New codes may be added: go by the status of one that you do not know.",
+    "validation_failed"
+  ),
+  request_id: described(
+    Schema.String,
+    "X-Request-Id of the answer; give it to support.",
+    "0b5c1a52-9d3f-4b1e-8a77-3f1c2d4e5f60"
+  ),
+  retryable: described(
+    Schema.Boolean,
+    "Whether the same request, under the same Idempotency-Key, may succeed later without a change.",
+    false
+  ),
+  errors: Schema.optionalKey(
+    described(
+      Schema.Array(MemberFault),
+      `One entry for each fault of the body, at most ${MAX_PROBLEM_ERRORS}. Only with validation_failed.`
+    )
+  ),
+  current_state: Schema.optionalKey(
+    described(
+      Schema.String,
+      "State of the resource that resource_id names. Only with state_conflict and terminal_state_conflict.",
+      "EXPIRED"
+    )
+  ),
+  resource_id: Schema.optionalKey(
+    described(
+      Schema.String,
+      "The resource in whose way the request was. Only with state_conflict and terminal_state_conflict.",
+      "aut_01kbcd2e3f4g5h6j7k8m9npqrs"
+    )
+  )
 })
 export type Problem = typeof Problem.Type
 

@@ -17,16 +17,19 @@ export const isWellFormedText = (text: string): boolean => text.isWellFormed() &
  */
 export const textBetween = (minimum: number, maximum: number) =>
   Schema.String.check(
-    Schema.makeFilter((text: string) => {
-      if (!isWellFormedText(text)) return "must be well-formed Unicode without U+0000"
-      // UTF-16 units are never fewer than code points, so most strings need no count.
-      if (text.length < minimum) return `must have ${minimum} to ${maximum} characters`
-      if (text.length > maximum * 2) return `must have ${minimum} to ${maximum} characters`
-      const length = codePoints(text)
-      return length >= minimum && length <= maximum
-        ? undefined
-        : `must have ${minimum} to ${maximum} characters`
-    })
+    Schema.makeFilter(
+      (text: string) => {
+        if (!isWellFormedText(text)) return "must be well-formed Unicode without U+0000"
+        // UTF-16 units are never fewer than code points, so most strings need no count.
+        if (text.length < minimum) return `must have ${minimum} to ${maximum} characters`
+        if (text.length > maximum * 2) return `must have ${minimum} to ${maximum} characters`
+        const length = codePoints(text)
+        return length >= minimum && length <= maximum
+          ? undefined
+          : `must have ${minimum} to ${maximum} characters`
+      },
+      { toJsonSchema: () => ({ minLength: minimum, maxLength: maximum }) }
+    )
   )
 
 /** A request string of 1 to 255 code points. */

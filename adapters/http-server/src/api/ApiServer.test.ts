@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
-import { openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { ask, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 
 const MANDATE = "/v1/mandates/mnd_00000000000000000000000000"
 
@@ -27,7 +27,7 @@ const mandateBody = (more: object = {}) => ({
 
 interface Operation {
   readonly parameters?: ReadonlyArray<{ readonly name: string; readonly required?: boolean }>
-  readonly responses: Readonly<Record<string, { readonly description: string }>>
+  readonly responses: Readonly<Record<string, { readonly description?: string }>>
 }
 
 describe("credentials", () => {
@@ -587,9 +587,9 @@ describe("without a key", () => {
       assert.include(document.components.schemas.WebhookEvent.properties.type.enum, "endpoint.test")
       assert.strictEqual(document.servers[0].url, BASE_URL)
       const create = document.paths["/v1/mandates"].post
-      assert.deepStrictEqual(create.security, [{ api_key: [] }])
-      assert.property(create.responses["422"].content, "application/problem+json")
-      assert.include(create.responses["409"].description, "idempotency_key_reused")
+      assert.deepStrictEqual(create.security, [{ api_key: ["write"] }])
+      assert.strictEqual(create.responses["409"].$ref, "#/components/responses/IdempotencyKeyReused")
+      assert.include(create.responses["403"].description, "scope_insufficient")
       assert.deepStrictEqual(document.paths["/.well-known/jwks.json"].get.security, [])
       assert.property(
         document.paths["/v1/mandates/{mandate_id}/evidence"].get.responses["200"].content,
@@ -607,7 +607,7 @@ describe("without a key", () => {
       for (const [path, operations] of Object.entries<Record<string, Operation>>(document.paths)) {
         for (const [method, { parameters = [], responses }] of Object.entries(operations)) {
           const key = parameters.find(({ name }) => name.toLowerCase() === "idempotency-key")
-          const told = responses["400"]?.description.includes("idempotency_key_required") ?? false
+          const told = responses["400"]?.description?.includes("idempotency_key_required") ?? false
           assert.strictEqual(told, key?.required === true, `${method} ${path}`)
           if (told) required++
         }
@@ -623,8 +623,18 @@ describe("without a key", () => {
       const docs = yield* api.send({ path: "/docs" })
       assert.strictEqual(docs.status, 200)
       assert.match(docs.headers["content-type"] ?? "", /^text\/html/u)
-      assert.match(docs.headers["cache-control"] ?? "", /max-age/u)
-      assert.include(docs.headers["content-security-policy"] ?? "", "default-src 'none'")
+      assert.strictEqual(docs.headers["cache-control"], "public, max-age=300")
+      const policy = docs.headers["content-security-policy"] ?? ""
+      assert.include(policy, "default-src 'none'; script-src 'self'; style-src 'self'")
+      assert.notInclude(policy, "unsafe")
+      assert.notInclude(docs.body, "Bearer svc_test_")
+      const loaded = [...docs.body.matchAll(/(?:src|<link[^>]*href)="([^"]*)"/gu)].map(([, url]) => url!)
+      assert.strictEqual(loaded.length, 3)
+      for (const path of loaded) {
+        const asset = yield* api.send({ path })
+        assert.strictEqual(asset.status, 200, path)
+        assert.strictEqual(asset.headers["cache-control"], "public, max-age=31536000, immutable")
+      }
       const again = yield* api.send({ path: "/docs", lines: [`If-None-Match: ${docs.headers.etag}`] })
       assert.strictEqual(again.status, 304)
       const page = yield* api.send({ path: "/problems/state-conflict", lines: ["Accept: text/html"] })
@@ -633,6 +643,52 @@ describe("without a key", () => {
       assert.include(page.body, "<h2>Remedy</h2>")
       assert.include(page.body, "&quot;status&quot;: 409")
       assertProblem(yield* api.send({ path: "/problems/nothing" }), 404, "not_found")
+    })
+  )
+
+  it.live(
+    "a key is filled into the samples for whoever asks under the server's own name, and never kept",
+    () =>
+      Effect.gen(function* () {
+        const api = yield* startApi({ sampleApiKey: "svc_test_example" })
+        const own = yield* api.send({ path: "/docs" })
+        assert.include(own.body, "Authorization: Bearer svc_test_example")
+        assert.strictEqual(own.headers["cache-control"], "private, no-store")
+        const lines = ["GET /docs HTTP/1.1", "Host: elsewhere.example"]
+        const rebound = yield* Effect.promise(() => ask(api.port, lines))
+        assert.strictEqual(rebound.status, 200)
+        assert.notInclude(rebound.body, "svc_test_example")
+      })
+  )
+
+  it.live("the address alone leads to the reference, and browsers find an icon", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const entrance = yield* api.send({ path: "/" })
+      assert.deepStrictEqual([entrance.status, entrance.headers.location], [302, "/docs"])
+      const icon = yield* api.send({ path: "/favicon.ico", lines: ["Accept: image/avif,image/*,*/*;q=0.8"] })
+      assert.deepStrictEqual([icon.status, icon.headers["content-type"]], [200, "image/x-icon"])
+    })
+  )
+
+  it.live("documents come compressed to whoever takes them so, under a tag of their own", () =>
+    Effect.gen(function* () {
+      const api = yield* startApi()
+      const tags = new Set<string | undefined>()
+      const lengths: Array<number> = []
+      for (const coding of ["identity", "gzip", "br"]) {
+        const { headers, status } = yield* api.send({ path: "/docs", lines: [`Accept-Encoding: ${coding}`] })
+        assert.strictEqual(status, 200)
+        assert.strictEqual(headers["content-encoding"], coding === "identity" ? undefined : coding)
+        assert.strictEqual(headers.vary, "Accept-Encoding")
+        tags.add(headers.etag)
+        lengths.push(Number(headers["content-length"]))
+      }
+      assert.strictEqual(tags.size, 3)
+      const [identity, gzip, brotli] = lengths as [number, number, number]
+      assert.isBelow(gzip, identity / 4)
+      assert.isBelow(brotli, gzip)
+      assert.isBelow(brotli, 100_000)
     })
   )
 })

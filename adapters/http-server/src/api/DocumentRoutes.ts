@@ -1,15 +1,23 @@
 import { Api } from "@svc/protocol/api/Api"
 import { PROBLEM_CODES, problemPath } from "@svc/protocol/Problem"
-import { Effect, Layer, Scope } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiScalar, OpenApi } from "effect/http-api"
-import { keptResponse } from "../KeptResponse.ts"
+import { OpenApi } from "effect/http-api"
 import { Refused } from "../ProblemResponse.ts"
 import type { Route } from "../RouteTable.ts"
+import { FAVICON, REFERENCE_ASSETS, type ReferenceAsset } from "../reference/ReferenceAssets.ts"
+import { referencePage } from "../reference/ReferencePage.ts"
 import { accepts } from "./Acceptance.ts"
-import { entityTag, namesTag } from "./EntityTag.ts"
+import {
+  acceptedEncoding,
+  type EncodedContent,
+  type EncodedDocument,
+  encodedContent
+} from "./EncodedContent.ts"
+import { namesTag } from "./EntityTag.ts"
 import { problemPage } from "./ProblemPages.ts"
 import { parseQuery } from "./QueryString.ts"
+import { SampleApiKey } from "./SampleApiKey.ts"
 
 const HTML = "text/html; charset=utf-8"
 const DOCS_PATH = "/docs"
@@ -17,20 +25,22 @@ const OPENAPI_PATH = "/openapi.json"
 
 /** Documents change with a release only, so they may be kept for an hour. */
 const CACHE_CONTROL = "public, max-age=3600"
+/** The reference names its files by their content, so it is asked for again soon. */
+const DOCS_CACHE_CONTROL = "public, max-age=300"
+/** The name is the version, so a copy is good for a year, the longest that caches agree on. */
+const ASSET_CACHE_CONTROL = "public, max-age=31536000, immutable"
+/** With a key in it the page is for this reader alone. */
+const PRIVATE_CACHE_CONTROL = "private, no-store"
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-
-/** The reference is one page with its script inside; it may load nothing from anywhere else. */
 const DOCS_POLICY =
-  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; worker-src blob:; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-type Response = HttpServerResponse.HttpServerResponse
+type Request = HttpServerRequest.HttpServerRequest
+type Headers = Readonly<Record<string, string>>
 
 /** What a document's request must be: without a query, and accepting the document's type (parts 1 and 2). */
-const admit = (
-  request: HttpServerRequest.HttpServerRequest,
-  mediaType: string
-): Effect.Effect<void, Refused> => {
+const admit = (request: Request, mediaType: string): Effect.Effect<void, Refused> => {
   const query = parseQuery(request.url)
   if (query === undefined || Object.keys(query).length > 0) {
     return Effect.fail(new Refused({ code: "malformed_request", detail: "This route takes no query." }))
@@ -41,82 +51,76 @@ const admit = (
 }
 
 /** The document, or 304 for whoever has it. */
-const unlessKnown = (
-  request: HttpServerRequest.HttpServerRequest,
-  document: Response,
-  headers: Readonly<Record<string, string>>
-): Response =>
-  namesTag(request.headers["if-none-match"], headers.etag ?? "")
-    ? HttpServerResponse.empty({ status: 304, headers })
-    : HttpServerResponse.setHeaders(document, headers)
-
-/** A value that is made when it is first asked for: documents must not hold up the start. */
-const once = <A>(make: () => A): (() => A) => {
-  let made: { readonly value: A } | undefined
-  return () => {
-    if (made === undefined) made = { value: make() }
-    return made.value
-  }
-}
-
-const documentRoute = (
-  path: `/${string}`,
-  write: () => string,
+const respond = (
+  request: Request,
+  { bytes, encoding, etag }: EncodedDocument,
   contentType: string,
-  more: Readonly<Record<string, string>> = {}
-) => {
-  const written = once(() => {
-    const text = write()
-    return {
-      document: keptResponse(text, { contentType }),
-      headers: { ...more, "cache-control": CACHE_CONTROL, etag: entityTag(text) }
-    }
-  })
+  given: Headers
+): HttpServerResponse.HttpServerResponse => {
+  const headers = { ...given, etag, vary: "Accept-Encoding" }
+  if (namesTag(request.headers["if-none-match"], etag)) {
+    return HttpServerResponse.empty({ status: 304, headers })
+  }
+  const encoded = encoding === "identity" ? headers : { ...headers, "content-encoding": encoding }
+  return HttpServerResponse.uint8Array(bytes, { contentType, headers: encoded })
+}
+
+/** What a request for a document is answered with. */
+interface Served {
+  readonly content: EncodedContent
+  readonly headers: Headers
+}
+
+const documentRoute = (path: `/${string}`, contentType: string, serve: (request: Request) => Served) => {
   const mediaType = contentType.split(";")[0]!
-  return HttpRouter.route("GET", path, (request: HttpServerRequest.HttpServerRequest) =>
-    Effect.map(admit(request, mediaType), () => {
-      const { document, headers } = written()
-      return unlessKnown(request, document, headers)
+  return HttpRouter.route("GET", path, (request: Request) =>
+    Effect.gen(function* () {
+      yield* admit(request, mediaType)
+      const { content, headers } = serve(request)
+      const encoding = acceptedEncoding(request.headers["accept-encoding"])
+      const document = yield* Effect.promise(() => content(encoding))
+      return respond(request, document, contentType, headers)
     })
   )
 }
 
-/** The reference page is several megabytes, so it is made and tagged once, when it is first asked for. */
-const docsRoute = (baseUrl: string) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const scope = yield* Effect.scope
-      const page = yield* Effect.cached(
-        Effect.gen(function* () {
-          const app = yield* HttpRouter.toHttpEffect(
-            HttpApiScalar.layer(documentedApi(baseUrl), {
-              path: DOCS_PATH,
-              scalar: { hideTestRequestButton: true, withDefaultFonts: false }
-            })
-          )
-          const shown = yield* app
-          const text = shown.body._tag === "Uint8Array" ? new TextDecoder().decode(shown.body.body) : ""
-          const document = keptResponse(text, { contentType: HTML })
-          return { document, headers: docsHeaders(document) }
-        }).pipe(Effect.provideService(Scope.Scope, scope))
-      )
-      return HttpRouter.add("GET", DOCS_PATH, (request: HttpServerRequest.HttpServerRequest) =>
-        Effect.gen(function* () {
-          yield* admit(request, "text/html")
-          const { document, headers } = yield* Effect.orDie(page)
-          return unlessKnown(request, document, headers)
-        })
-      )
-    })
-  )
+/** A document that is the same for everybody. */
+const fixedRoute = (
+  path: `/${string}`,
+  contentType: string,
+  make: () => string | Buffer,
+  headers: Headers
+) => {
+  const content = encodedContent(make)
+  return documentRoute(path, contentType, () => ({ content, headers }))
+}
 
-const docsHeaders = (document: Response): Readonly<Record<string, string>> => ({
-  "cache-control": CACHE_CONTROL,
-  "content-security-policy": DOCS_POLICY,
-  ...(document.body._tag === "Uint8Array"
-    ? { etag: entityTag(new TextDecoder().decode(document.body.body)) }
-    : {})
-})
+const assetRoute = ({ bytes, contentType, path }: ReferenceAsset, cacheControl: string) =>
+  fixedRoute(path, contentType, () => bytes, { "cache-control": cacheControl })
+
+/** A page of another origin that has this server under a name of its own must not be shown the key. */
+const isAskedByName = (request: Request, baseUrl: string): boolean =>
+  request.headers.host === new URL(baseUrl).host
+
+const docsRoute = (baseUrl: string, apiKey: Redacted.Redacted<string> | undefined) => {
+  const isDevelopment = apiKey !== undefined
+  const pageWith = (key: string | undefined) => () =>
+    referencePage(JSON.parse(openApiText(baseUrl)), { baseUrl, apiKey: key, isDevelopment })
+  const headers = { "content-security-policy": DOCS_POLICY, "cache-control": DOCS_CACHE_CONTROL }
+  const shared: Served = { content: encodedContent(pageWith(undefined)), headers }
+  if (apiKey === undefined) return documentRoute(DOCS_PATH, HTML, () => shared)
+  const own: Served = {
+    content: encodedContent(pageWith(Redacted.value(apiKey))),
+    headers: { ...headers, "cache-control": PRIVATE_CACHE_CONTROL }
+  }
+  const withoutKey = { ...shared, headers: own.headers }
+  return documentRoute(DOCS_PATH, HTML, (request) => (isAskedByName(request, baseUrl) ? own : withoutKey))
+}
+
+/** Whoever comes to the address alone is looking for the reference. */
+const entranceRoute = HttpRouter.route("GET", "/", (request: Request) =>
+  Effect.map(admit(request, "text/html"), () => HttpServerResponse.redirect(DOCS_PATH, { status: 302 }))
+)
 
 const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url: baseUrl }])
 
@@ -124,21 +128,32 @@ const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url:
 export const openApiText = (baseUrl: string): string =>
   JSON.stringify(OpenApi.fromApi(documentedApi(baseUrl)))
 
-/** The interface in words: the OpenAPI document, the reference, and a page per problem (parts 2 and 9). */
-export const documentRoutes = (baseUrl: string) => {
-  const pages = PROBLEM_CODES.map((code) =>
-    documentRoute(problemPath(code) as `/${string}`, () => problemPage(code, baseUrl), HTML, {
-      "content-security-policy": PAGE_POLICY
+const routesAt = (baseUrl: string, apiKey: Redacted.Redacted<string> | undefined) => [
+  entranceRoute,
+  docsRoute(baseUrl, apiKey),
+  fixedRoute(OPENAPI_PATH, "application/json", () => openApiText(baseUrl), {
+    "cache-control": CACHE_CONTROL
+  }),
+  ...REFERENCE_ASSETS.map((asset) => assetRoute(asset, ASSET_CACHE_CONTROL)),
+  assetRoute(FAVICON, CACHE_CONTROL),
+  ...PROBLEM_CODES.map((code) =>
+    fixedRoute(problemPath(code) as `/${string}`, HTML, () => problemPage(code, baseUrl), {
+      "content-security-policy": PAGE_POLICY,
+      "cache-control": CACHE_CONTROL
     })
   )
-  const openApi = documentRoute(OPENAPI_PATH, () => openApiText(baseUrl), "application/json")
-  return Layer.merge(HttpRouter.addAll([openApi, ...pages]), docsRoute(baseUrl))
-}
+]
+
+/** The interface in words: the OpenAPI document, the reference, and a page per problem (parts 2 and 9). */
+export const documentRoutes = (baseUrl: string) =>
+  Layer.unwrap(Effect.map(SampleApiKey, (apiKey) => HttpRouter.addAll(routesAt(baseUrl, apiKey))))
 
 /** The routes of the documents, for the listener's table. */
 export const documentPaths: ReadonlyArray<Route> = [
+  "/",
   OPENAPI_PATH,
   DOCS_PATH,
+  ...[...REFERENCE_ASSETS, FAVICON].map(({ path }) => path),
   ...PROBLEM_CODES.map(problemPath)
 ].map((path) => ({
   method: "GET",

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
 
-/** The strong entity tag of a text (RFC 9110, section 8.8.3). */
-export const entityTag = (text: string): string =>
+/** The strong entity tag of a representation (RFC 9110, section 8.8.3). */
+export const entityTag = (text: string | Uint8Array): string =>
   `"${createHash("sha256").update(text).digest("base64url")}"`
 
 /**

@@ -45,6 +45,8 @@ interface Json {
 export interface ApprovalSite {
   /** Of the approval pages. */
   readonly origin: string
+  /** Port of the API's listener. */
+  readonly apiPort: number
   /** Where people come from and go back to: another site than the approval pages' when over HTTPS. */
   readonly shopOrigin: string
   /** The same listener as the shop's under a name that has nothing to do with either. */
@@ -170,6 +172,7 @@ export const openSite = async ({ certificate }: SiteOptions = {}): Promise<Appro
 
   return {
     origin,
+    apiPort: service.apiPort,
     shopOrigin,
     attackerOrigin,
     requests: shop.requests,

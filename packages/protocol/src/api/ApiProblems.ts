@@ -5,11 +5,14 @@ import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode } from "../Prob
 /** Problems that any route may answer, whoever asks. */
 const EVERYWHERE = [
   "malformed_request",
+  "method_not_allowed",
   "not_acceptable",
   "request_timeout",
   "expectation_failed",
   "headers_too_large",
-  "internal_error"
+  "rate_limited",
+  "internal_error",
+  "store_unavailable"
 ] as const satisfies ReadonlyArray<ProblemCode>
 
 const WITH_API_KEY = [
@@ -17,9 +20,7 @@ const WITH_API_KEY = [
   "authentication_required",
   "api_key_invalid",
   "scope_insufficient",
-  "billing_account_required",
-  "rate_limited",
-  "store_unavailable"
+  "billing_account_required"
 ] as const satisfies ReadonlyArray<ProblemCode>
 
 const WITH_BODY = [

@@ -1,0 +1,35 @@
+import { Marked } from "marked"
+
+const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" }
+
+/** Text as HTML shows it. */
+export const escaped = (text: string): string => text.replaceAll(/[&<>"]/gu, (found) => ENTITIES[found]!)
+
+/** The anchor of a heading. */
+export const slugOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/gu, "-")
+
+/** Names of members, states and codes, which descriptions mention as they are. */
+const NAMES = /\b(?:[a-z]+(?:_[a-z0-9]+)+|[A-Z]+(?:_[A-Z]+)+)\b/gu
+
+const marked = new Marked({
+  renderer: {
+    // Descriptions hold angle brackets of their own; none of them is markup.
+    html: ({ text }) => escaped(text),
+    text: (token) =>
+      "tokens" in token && token.tokens !== undefined
+        ? false
+        : escaped(token.text).replaceAll(NAMES, (name) => `<code>${name}</code>`),
+    heading({ depth, text, tokens }) {
+      return `<h${depth} id="${slugOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+    },
+    code: ({ lang, text }) => codeBlock(text, lang ?? "")
+  }
+})
+
+/** A block of code that is scrolled by keyboard too, with a button that copies it. */
+export const codeBlock = (text: string, language: string, label = "Code"): string =>
+  `<div class="code"><pre tabindex="0" role="region" aria-label="${label}"><code class="language-${language}">${escaped(text)}</code></pre></div>`
+
+/** A description as HTML: paragraphs, or what fits into one. */
+export const prose = (markdown: string): string => marked.parse(markdown, { async: false })
+export const inlineProse = (markdown: string): string => marked.parseInline(markdown, { async: false })

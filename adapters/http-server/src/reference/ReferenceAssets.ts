@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+
+/** A file of the reference, under a name that changes with its content. */
+export interface ReferenceAsset {
+  readonly path: `/${string}`
+  readonly contentType: string
+  readonly bytes: Buffer
+}
+
+/** Characters of the hash in a name: 64 bits tell releases apart. */
+const HASH_CHARACTERS = 16
+
+const read = (file: string): Buffer => readFileSync(new URL(`./assets/${file}`, import.meta.url))
+
+const asset = (name: string, extension: string, contentType: string): ReferenceAsset => {
+  const bytes = read(`${name}.${extension}`)
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, HASH_CHARACTERS)
+  return { path: `/docs/${name}.${hash}.${extension}`, contentType, bytes }
+}
+
+export const SCRIPT_ASSET = asset("reference", "js", "text/javascript; charset=utf-8")
+export const STYLE_ASSET = asset("reference", "css", "text/css; charset=utf-8")
+export const ICON_ASSET = asset("reference", "svg", "image/svg+xml")
+
+/** Everything that the page loads. */
+export const REFERENCE_ASSETS: ReadonlyArray<ReferenceAsset> = [SCRIPT_ASSET, STYLE_ASSET, ICON_ASSET]
+
+/** Where browsers look for an icon by themselves. */
+export const FAVICON: ReferenceAsset = {
+  path: "/favicon.ico",
+  contentType: "image/x-icon",
+  bytes: read("favicon.ico")
+}

@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import { openApiText } from "../api/DocumentRoutes.ts"
+import { prose } from "./Markdown.ts"
+import { referencePage } from "./ReferencePage.ts"
+
+const document = JSON.parse(openApiText("https://api.example"))
+const facts = { baseUrl: "https://api.example", isDevelopment: false }
+const page = referencePage(document, facts)
+const ids = [...page.matchAll(/ id="([^"]+)"/gu)].map(([, id]) => id!)
+
+describe("the reference", () => {
+  it("has an anchor of its own for every operation, member, header and problem code", () => {
+    assert.strictEqual(new Set(ids).size, ids.length)
+    assert.includeMembers(ids, [
+      "createMandate",
+      "createMandate.policy.periods.max_amount",
+      "listMandates.cursor",
+      "Authorization.execute_before",
+      "WebhookEvent.data.mandate_id",
+      "header.Idempotency-Replayed",
+      "problem.commitment_reused",
+      "caller-duties"
+    ])
+    const wanted = [...page.matchAll(/href="#([^"]+)"/gu)].map(([, id]) => id!)
+    assert.isAbove(wanted.length, 200)
+    assert.deepStrictEqual(
+      wanted.filter((id) => !ids.includes(id)),
+      []
+    )
+  })
+
+  it("has one sample for each operation, which asks the environment for the key", () => {
+    const operations = Object.values<object>(document.paths).flatMap((path) => Object.values(path))
+    assert.strictEqual([...page.matchAll(/<code class="language-sh">/gu)].length, operations.length)
+    assert.include(page, "Authorization: Bearer $SVC_API_KEY")
+  })
+
+  it("has the key filled in where one is given", () => {
+    const own = referencePage(document, { ...facts, apiKey: "svc_test_example", isDevelopment: true })
+    assert.include(own, "Authorization: Bearer svc_test_example")
+    assert.notInclude(own, "$SVC_API_KEY")
+    assert.include(own, "http://localhost:3000/return")
+  })
+
+  it("shows what descriptions say, and takes none of it for markup", () => {
+    assert.include(prose('Send <b>t=<Unix seconds></b> & "x"'), "&lt;b&gt;")
+    assert.include(prose("at most max_amount, on a*b"), "<code>max_amount</code>")
+    assert.notMatch(page, /<(?:Unix|API|64)/u)
+  })
+})

@@ -1,0 +1,127 @@
+import { REQUEST_EXAMPLES } from "@svc/protocol/api/RequestExamples"
+
+/** What the samples are filled in with. */
+export interface SampleFacts {
+  readonly baseUrl: string
+  /** A key of the development server. Absent: the samples read it from the environment. */
+  readonly apiKey?: string | undefined
+  /** Whether the samples are for the development server, which takes other addresses and vouches for users itself. */
+  readonly isDevelopment: boolean
+}
+
+/** The operation that a sample calls. */
+export interface SampledOperation {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly needsApiKey: boolean
+  readonly takesIdempotencyKey: boolean
+}
+
+/** The shell variable of a path parameter. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  mandate_id: "$MANDATE_ID",
+  authorization_id: "$AUTHORIZATION_ID",
+  webhook_endpoint_id: "$WEBHOOK_ENDPOINT_ID",
+  delivery_id: "$DELIVERY_ID",
+  passkey_id: "$PASSKEY_ID",
+  subject_reference: "user_8f2"
+}
+
+/** What a sample keeps of its answer, for those that follow: the first identifier of this prefix. */
+const KEPT: Readonly<Record<string, readonly [variable: string, prefix: string]>> = {
+  createMandate: ["MANDATE_ID", "mnd_"],
+  createAuthorization: ["AUTHORIZATION_ID", "aut_"],
+  createWebhookEndpoint: ["WEBHOOK_ENDPOINT_ID", "whe_"],
+  listWebhookDeliveries: ["DELIVERY_ID", "dlv_"],
+  listPasskeys: ["PASSKEY_ID", "psk_"]
+}
+
+const NOW = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+const BASE64URL = "openssl base64 -A | tr '+/' '-_' | tr -d '='"
+
+/** Members that differ with each request: they come from the shell. */
+const FROM_SHELL: Readonly<Record<string, string>> = {
+  identity_assertion: "$IDENTITY_ASSERTION",
+  return_state: "$(openssl rand -hex 16)",
+  commitment: "$COMMITMENT",
+  commitment_opening: "$OPENING",
+  reported_accepted_at: NOW,
+  reported_refunded_at: NOW
+}
+
+const DEVELOPMENT_ADDRESSES: Readonly<Record<string, string>> = {
+  return_url: "http://localhost:3000/return",
+  url: "http://localhost:3000/webhooks"
+}
+
+const COMMITMENT_LINES = [
+  "# 32 random bytes that you keep until you commit, and the commitment to them",
+  `OPENING=$(openssl rand 32 | ${BASE64URL})`,
+  "COMMITMENT=$({ printf 'svc:authorization:commitment:v1\\n'",
+  `  printf '%s=' "$OPENING" | tr -- '-_' '+/' | openssl base64 -A -d; } |`,
+  `  openssl dgst -sha256 -binary | ${BASE64URL})`
+]
+
+const assertionLines = ({ isDevelopment }: SampleFacts): ReadonlyArray<string> =>
+  isDevelopment
+    ? [
+        "# in the folder of the development server, which vouches for user_8f2",
+        "IDENTITY_ASSERTION=$(npm run --silent assertion -- user_8f2)"
+      ]
+    : ["# IDENTITY_ASSERTION: a JWT that your backend signs for the user"]
+
+const preludeOf = (operationId: string, facts: SampleFacts): ReadonlyArray<string> => {
+  if (operationId === "createAuthorization") return COMMITMENT_LINES
+  return operationId === "createApprovalSession" ? assertionLines(facts) : []
+}
+
+/** A list of one text, which needs no line of its own. */
+const LIST_OF_ONE = /\[\s+("[^"]*")\s+\]/gu
+
+const bodyOf = (operationId: string, { isDevelopment }: SampleFacts): string | undefined => {
+  const example = REQUEST_EXAMPLES[operationId]
+  if (example === undefined) return undefined
+  const addresses = isDevelopment ? DEVELOPMENT_ADDRESSES : {}
+  const text = JSON.stringify({ ...example, ...pick(example, { ...FROM_SHELL, ...addresses }) }, null, 2)
+  return text.replaceAll(LIST_OF_ONE, "[$1]")
+}
+
+const pick = (members: object, values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => Object.hasOwn(members, name)))
+
+const urlOf = (path: string, { baseUrl }: SampleFacts): string => {
+  const url = baseUrl + path.replaceAll(/\{(\w+)\}/gu, (_, name: string) => VARIABLES[name] ?? name)
+  return url.includes("$") ? `"${url}"` : url
+}
+
+const keyOf = ({ apiKey }: SampleFacts): string => apiKey ?? "$SVC_API_KEY"
+
+const callLines = (operation: SampledOperation, facts: SampleFacts): ReadonlyArray<string> => {
+  const method = operation.method.toUpperCase()
+  const body = bodyOf(operation.operationId, facts)
+  const isPlainGet = method === "GET" || (method === "POST" && body !== undefined)
+  return [
+    `curl -sS ${isPlainGet ? "" : `-X ${method} `}${urlOf(operation.path, facts)}`,
+    ...(operation.needsApiKey ? [`-H "Authorization: Bearer ${keyOf(facts)}"`] : []),
+    ...(operation.takesIdempotencyKey ? ['-H "Idempotency-Key: $(openssl rand -hex 16)"'] : []),
+    ...(body === undefined ? [] : ['-H "Content-Type: application/json"', "-d @- <<JSON"])
+  ]
+}
+
+/** A command for the shell that makes the call and shows the answer; a POSIX shell, bash and zsh take it as it is. */
+export const sampleOf = (operation: SampledOperation, facts: SampleFacts): string => {
+  const call = callLines(operation, facts).join(" \\\n  ")
+  const body = bodyOf(operation.operationId, facts)
+  const document = body === undefined ? "" : `\n${body}\nJSON`
+  const kept = KEPT[operation.operationId]
+  const lines = preludeOf(operation.operationId, facts)
+  if (kept === undefined) return [...lines, call + document].join("\n")
+  const [variable, prefix] = kept
+  return [
+    ...lines,
+    `ANSWER=$(${call}${document}${body === undefined ? "" : "\n"})`,
+    `printf '%s\\n' "$ANSWER"`,
+    `${variable}=$(printf '%s' "$ANSWER" | grep -o '${prefix}[0-9a-z]*' | head -n 1)`
+  ].join("\n")
+}

@@ -1,0 +1,54 @@
+import { assert, it } from "@effect/vitest"
+import type { Page } from "playwright-core"
+import { violationsOf } from "./AccessibilityScan.ts"
+import { describeInBrowser } from "./BrowserSuite.ts"
+
+/** Opens the reference, and keeps what the page complains of and what it asks for. */
+const openReference = async (page: Page, origin: string) => {
+  const complaints: Array<string> = []
+  const requests: Array<string> = []
+  page.on("console", (message) => complaints.push(message.text()))
+  page.on("pageerror", (error) => complaints.push(String(error)))
+  page.on("request", (request) => requests.push(request.url()))
+  await page.goto(`${origin}/docs`)
+  return { complaints, requests }
+}
+
+describeInBrowser("the reference", {}, (suite) => {
+  const devices = [
+    ["a desktop", 1440, "light"],
+    ["a phone", 390, "dark"]
+  ] as const
+  for (const [device, width, colorScheme] of devices) {
+    it(`is whole on ${device} in ${colorScheme}: nothing from elsewhere, no complaint, no barrier`, async () => {
+      const page = await suite.newPage({ colorScheme, viewport: { width, height: 844 } })
+      const origin = `http://localhost:${suite.site.apiPort}`
+      const { complaints, requests } = await openReference(page, origin)
+      await page.locator("#createMandate .code button").waitFor()
+      assert.deepStrictEqual(complaints, [])
+      assert.deepStrictEqual(
+        requests.filter((url) => !url.startsWith(`${origin}/`)),
+        []
+      )
+      assert.deepStrictEqual(await violationsOf(page), [])
+      const [inner, outer] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth])
+      assert.strictEqual(outer, inner)
+    })
+  }
+
+  it("opens at the member that a link names, however deep it is", async () => {
+    const page = await suite.newPage({ viewport: { width: 1440, height: 900 } })
+    await page.goto(`http://localhost:${suite.site.apiPort}/docs#createMandate.policy.periods.time_zone`)
+    const member = page.locator('[id="createMandate.policy.periods.time_zone"]')
+    await member.waitFor({ state: "visible" })
+    assert.isTrue(await member.evaluate((element) => element.getBoundingClientRect().top < innerHeight))
+  })
+
+  it("filters its contents", async () => {
+    const page = await suite.newPage({ viewport: { width: 1440, height: 900 } })
+    await page.goto(`http://localhost:${suite.site.apiPort}/docs`)
+    await page.getByRole("searchbox", { name: "Filter" }).fill("refund")
+    const shown = page.locator("nav li:visible")
+    assert.deepStrictEqual(await shown.allTextContents(), ["POSTReport a refund"])
+  })
+})
