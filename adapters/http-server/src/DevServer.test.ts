@@ -314,6 +314,8 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     assert.strictEqual((await stat(join(folder, ".data", "master.key"))).mode & 0o777, 0o600)
     first.child.kill("SIGKILL")
     await first.exited
+    const moved = { ...before, return_origin: `http://localhost:${await freePort()}` }
+    await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(moved))
     const killedBefore = await ports()
     const between = run(killedBefore)
     await between.ready
@@ -323,12 +325,20 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     )
     between.child.kill("SIGINT")
     assert.strictEqual((await between.exited).code, 0)
+    await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(before))
     const stoppedBefore = await ports()
     const second = run(stoppedBefore)
     await second.ready
     const port = Number(stoppedBefore.SVC_PORT)
     assert.deepStrictEqual(await read(port, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
     assert.deepStrictEqual(await read(port, before.api_key, "/.well-known/jwks.json"), keySet)
+    for (const { return_origin } of [before, moved]) {
+      const present = { ...before, base_url: `http://localhost:${port}` }
+      assert.strictEqual(
+        (await openApprovalSession(present, mandate.id, `${return_origin}/done`)).status,
+        201
+      )
+    }
     const { approval_base_url: _, base_url, ...after } = await devFile()
     assert.notStrictEqual(base_url, before.base_url)
     assert.deepInclude(before, after)

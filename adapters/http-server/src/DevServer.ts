@@ -105,7 +105,10 @@ const putTenant = Effect.fnUntraced(function* (
     key: Redacted.make(tenant.api_key, { label: "api_key" }),
     createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
   })
-  yield* organizations.put(organizationOf(file, returnOrigins, tenant.organization_id, name))
+  const stored = yield* organizations.find(tenant.organization_id)
+  // What was registered stays: sessions and applications of earlier starts lead there.
+  const origins = [...new Set([...returnOrigins, ...(stored?.returnOrigins ?? [])])]
+  yield* organizations.put(organizationOf(file, origins, tenant.organization_id, name))
   if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
