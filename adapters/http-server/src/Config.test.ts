@@ -108,6 +108,29 @@ describe("settings of svc serve", () => {
     [`postgresql://u:s3cret@${HOST}/svc?connect_timeout=soon`, /its connect_timeout must be/u],
     ["postgres://", /it names no host/u],
     [
+      `postgres://u:s3cret@${HOST}/svc?sslmod=require`,
+      /\(was sslmode meant\?\); known are host, .*sslrootcert$/u
+    ],
+    [`postgres://u:s3cret@${HOST}/svc?SSLMODE=require`, /\(was sslmode meant\?\)/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=require&s3cret=1`, /a parameter that is not known; known are/u],
+    [`postgres://u:1?s3cret@${HOST}/svc`, /a parameter that is not known; known are/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=yes`, /its ssl must be true or false$/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=true&sslmode=prefer`, /its ssl and its sslmode contradict/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=false&sslmode=require`, /its ssl and its sslmode contradict/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=ca.pem&sslmode=prefer`, /its sslrootcert says to verify/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=ca.pem&ssl=false`, /its sslrootcert says to verify/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=`, /its sslrootcert must name a file/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=require&sslmode=disable`, /it says sslmode twice$/u],
+    [`postgres://u:s3cret@${HOST}/svc?host=other`, /it says host twice, before the question mark/u],
+    [`postgres://u:s3cret@${HOST}/svc?password=other`, /it says password twice/u],
+    [`postgres://u:s3cret@${HOST},b/svc`, /it may name one host alone.*: give the one address/u],
+    [
+      `postgres://u:s3cret@${HOST}:5432,b:5432/svc?target_session_attrs=read-write`,
+      /it may name one host alone/u
+    ],
+    [`postgres://u:s3cret@${HOST}/svc?target_session_attrs=read-write`, /it may name one host alone/u],
+    [`postgres://u:s3cret@/svc?host=${HOST},b`, /it may name one host alone/u],
+    [
       `postgress://u:s3cret@${HOST}/svc`,
       /^SVC_STORE must be (?:memory, pglite:<folder>, or )?a postgres:\/\/ URL$/u
     ]
@@ -141,7 +164,10 @@ describe("settings of svc serve", () => {
       for (const url of [
         "postgresql://db",
         "postgres://user%40shop:p%25%23%2F@[::1]:5433/svc?sslmode=verify-full&connect_timeout=5&options=-c%20a%3Db",
-        "postgres://user@db:65535/svc?sslmode=disable"
+        "postgres://user@db:65535/svc?sslmode=disable",
+        "postgres:///svc?host=/var/run/postgresql&user=svc",
+        "postgres://user:a,b@db/svc",
+        "postgres://user@db/svc?sslrootcert=/etc/ca.pem&application_name=shop"
       ]) {
         const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }
         const config = yield* Effect.flatMap(read(workerConfig, needed), Effect.fromResult)

@@ -8,6 +8,7 @@ import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
+import { databaseFault } from "./DatabaseFault.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
 import { readMasterKeyFile } from "./MasterKeyFile.ts"
@@ -68,10 +69,11 @@ const putTenant = Effect.fnUntraced(function* (
   if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
-const putTenants = Effect.fnUntraced(function* (file: DevFile) {
-  yield* putTenant(file, file, "Development organization")
-  yield* putTenant(file, file.second_organization, "Second development organization")
-})
+const putTenants = (file: DevFile) =>
+  Effect.andThen(
+    putTenant(file, file, "Development organization"),
+    putTenant(file, file.second_organization, "Second development organization")
+  ).pipe(Effect.mapError((fault) => databaseFault(fault, undefined)))
 
 const welcome = (file: DevFile, path: string, store: StoreSetting): string => `
 Development server. Not for production: test environment, ${placeOf(store)}.

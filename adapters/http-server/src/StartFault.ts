@@ -26,17 +26,6 @@ export class CheckFailed extends Data.TaggedError("CheckFailed")<Record<never, n
 /** The command line asks for what there is not. */
 export const badUsage = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_USAGE })
 
-/** The store cannot be had now. Says nothing of its address, which may hold a password. */
-export const storeFault = (): StartFault =>
-  new StartFault({ line: "the database cannot be reached, or refuses", exitCode: EXIT_TEMPORARY })
-
-/** A step of the schema failed and left nothing behind. */
-export const migrationFault = (migration: string): StartFault =>
-  new StartFault({
-    line: `the migration ${migration} failed and left nothing behind: the database refused it, or was busy for too long; try again`,
-    exitCode: EXIT_TEMPORARY
-  })
-
 /**
  * Stops the command that runs, for a reason that comes up long after its start: what is in flight is finished, and the
  * process ends with the line and the exit code. Without a command, as in a test, it does nothing.

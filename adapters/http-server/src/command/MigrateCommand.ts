@@ -1,16 +1,17 @@
 import { printedMigrations } from "@svc/store-postgres/Migrations"
-import { DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
+import { checkSession, DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_OF, serverStoreConfig } from "../Config.ts"
-import { migrationFault, storeFault } from "../StartFault.ts"
+import { connectionTo, patiently } from "../DatabaseReach.ts"
+import { startFaultOf } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const migrate = Effect.gen(function* () {
   const { postgres: url } = yield* serverStoreConfig
-  const names = yield* Effect.mapError(migrateServer({ url }), (error) =>
-    error._tag === "MigrationFailed" ? migrationFault(error.migration) : storeFault()
-  )
+  const { address, options } = yield* connectionTo(url)
+  const migrated = Effect.andThen(checkSession(options), migrateServer(options))
+  const names = yield* Effect.mapError(patiently(address, migrated), (fault) => startFaultOf(fault, address))
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
 

@@ -6,7 +6,8 @@ import { OperatorLog } from "@svc/store-postgres/OperatorLog"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { storeConfig } from "../Config.ts"
-import { type StartFault, storeFault } from "../StartFault.ts"
+import { databaseFault } from "../DatabaseFault.ts"
+import type { StartFault } from "../StartFault.ts"
 import { storageLayer } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 
@@ -74,7 +75,7 @@ export const answerOf = Effect.fnUntraced(function* (
       yield* recorded(name, given, organization)
       return yield* act
     })
-  ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(storeFault())))
+  ).pipe(Effect.catchTag("StoreUnavailable", (fault) => Effect.fail(databaseFault(fault, undefined))))
 })
 
 /** A command on the store that `SVC_STORE` names, answered as JSON (part 9). */
