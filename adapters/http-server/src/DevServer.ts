@@ -7,7 +7,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
-import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
+import { type DevConfig, devConfig, type ServerConfig, warnOfSettings } from "./Config.ts"
 import { databaseFault } from "./DatabaseFault.ts"
 import { DEV_FILE_NAME, type DevFile, readDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
@@ -16,9 +16,6 @@ import { listenersLayer, portsLayer } from "./Service.ts"
 import { placeOf } from "./StoreLayer.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 import { workerLayer } from "./Worker.ts"
-
-/** The development server is for this machine only. */
-const HOST = "127.0.0.1"
 
 /** The memory store outlives no master key, so each start has a new one. */
 const masterKeyOf = ({ store }: DevConfig, folder: string) =>
@@ -90,6 +87,7 @@ Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for
 
 /** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
 export const devServer = Effect.gen(function* () {
+  yield* warnOfSettings("dev")
   const config = yield* devConfig
   const folder = resolve(config.dataDir)
   const server = serverConfigOf(config, yield* masterKeyOf(config, folder))
@@ -102,9 +100,9 @@ export const devServer = Effect.gen(function* () {
     Console.log(welcome(file, join(folder, DEV_FILE_NAME), config.store))
   )
   return yield* Layer.effectDiscard(tell).pipe(
-    Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
+    Layer.provide(Layer.merge(listenersLayer(server), workerLayer)),
     Layer.provide(Layer.effectDiscard(putTenants(file))),
-    Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
+    Layer.provide(portsLayer(server, { migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )

@@ -63,9 +63,12 @@ const isDecodable = (part: string): boolean => {
 const isPort = (text: string): boolean =>
   /^\d{1,5}$/u.test(text) && Number(text) >= 1 && Number(text) <= MAX_PORT
 
-/** Whether the hosts, which stand between the user and the path, are several. */
-const namesSeveralHosts = (text: string): boolean =>
-  /^[a-z]+:\/\/(?:[^/?#]*@)?[^/?#@]*,/iu.test(text) || /[?&]host=[^&#]*(?:,|%2c)/iu.test(text)
+/** Whether the hosts, which stand between the user and the path or in a parameter, are several. */
+const namesSeveralHosts = (text: string): boolean => {
+  const authority = /^[a-z]+:\/\/([^/?#]*)/iu.exec(text)?.[1] ?? ""
+  const hosts = authority.slice(authority.lastIndexOf("@") + 1)
+  return hosts.includes(",") || /[?&]host=[^&#]*(?:,|%2c)/iu.test(text)
+}
 
 /** Quotes no name that is not known: a password with a question mark in it would be one. */
 const unknownFault = (names: ReadonlyArray<string>): string | undefined => {

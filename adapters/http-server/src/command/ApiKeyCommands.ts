@@ -6,7 +6,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
-import { badUsage } from "../StartFault.ts"
+import { allOf, badUsage } from "../StartFault.ts"
 import { needed, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
@@ -36,13 +36,15 @@ const create: StoreCommand = {
   read: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", scope: "many", "expires-at": "one" }, words)
     const { scope, "expires-at": expiresAt } = options
-    const scopes = yield* Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope"))
-    yield* refuseUnless(
-      expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
-      "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
-    )
-    const environment = yield* environmentConfig
-    const id = yield* needed(options.organization, "organization")
+    const { environment, id, scopes } = yield* allOf({
+      scopes: Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope")),
+      expiresAt: refuseUnless(
+        expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
+        "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
+      ),
+      environment: environmentConfig,
+      id: needed(options.organization, "organization")
+    })
     return Effect.gen(function* () {
       const organization = yield* findOrganization(id)
       yield* refuseUnless(
@@ -51,7 +53,7 @@ const create: StoreCommand = {
       )
       yield* refuseUnless(
         environment === "test" || organization.billingAccountReference !== undefined,
-        "a live key needs an organization with a billing account"
+        `a live key needs a billing account; name it with: svc organization update --organization ${organization.id} --billing-account <reference>`
       )
       const organizations = yield* Organizations
       const { now } = yield* organizations.listApiKeys(organization.id)
@@ -108,8 +110,10 @@ request has begun by then may take a second more.`,
   ),
   read: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", "api-key": "one" }, words)
-    const named = yield* needed(options["api-key"], "api-key")
-    const organization = yield* needed(options.organization, "organization")
+    const { named, organization } = yield* allOf({
+      named: needed(options["api-key"], "api-key"),
+      organization: needed(options.organization, "organization")
+    })
     return Effect.gen(function* () {
       yield* findOrganization(organization)
       const organizations = yield* Organizations

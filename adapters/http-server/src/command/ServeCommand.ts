@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, serverConfig } from "../Config.ts"
+import { helpOf, SETTINGS_OF, serverConfig, warnOfSettings } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
 import { listenersLayer, portsLayer } from "../Service.ts"
 import { workerLayer } from "../Worker.ts"
@@ -7,6 +7,7 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
+  yield* warnOfSettings("svc")
   const config = yield* serverConfig
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(
@@ -23,7 +24,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   )
   return yield* announced.pipe(
     Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
-    Layer.provide(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),
+    Layer.provide(portsLayer(config, { migrations: "require" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )

@@ -7,7 +7,7 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { storeConfig } from "../Config.ts"
 import { databaseFault } from "../DatabaseFault.ts"
-import type { StartFault } from "../StartFault.ts"
+import { allOf, type StartFault } from "../StartFault.ts"
 import { storageLayer } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 
@@ -85,11 +85,9 @@ export const onStore = (command: StoreCommand): Command => ({
   help: command.help,
   run: (words) =>
     Effect.gen(function* () {
+      const { store } = yield* allOf({ plan: command.read(withoutJson(words)), store: storeConfig })
       const answer = yield* answerOf(command, words, (work) =>
-        Effect.gen(function* () {
-          const store = yield* storeConfig
-          return yield* Effect.provide(work, storageLayer(store, { migrations: "require" }))
-        })
+        Effect.provide(work, storageLayer(store, { migrations: "require" }))
       )
       yield* Console.log(JSON.stringify(answer, null, 2))
     })

@@ -61,8 +61,12 @@ describe("the words of svc", () => {
       const unnamed = "an option is not known or has no value; see --help"
       for (const [words, line] of [
         [["serve", "--worker"], "unknown option --worker; see --help"],
-        [["listen", "--frm-start"], "unknown option --frm-start; see --help"],
-        [["listen", "--api-kye=svc_live_AAAA"], "unknown option --api-kye; see --help"],
+        [["listen", "--frm-start"], "unknown option --frm-start (was --from-start meant?); see --help"],
+        [
+          ["listen", "--api-kye=svc_live_AAAA", "--jsn", "--elsewhere"],
+          "unknown option --api-kye (was --api-key meant?); see --help\nunknown option --jsn (was --json meant?); see --help\nunknown option --elsewhere; see --help"
+        ],
+        [["listen", "--after", "1", "--after", "2"], "--after is given twice"],
         [["listen", "--after"], "--after has no value; see --help"],
         [["listen", "--after", "--json"], unnamed],
         [["listen", "--json=x"], unnamed],
@@ -77,16 +81,31 @@ describe("the words of svc", () => {
   it.effect("end with 78 where a setting is missing or bad", () =>
     Effect.gen(function* () {
       const form = "it must be a postgres:// URL"
-      assert.deepStrictEqual(yield* faultOf({}, "worker"), [78, `SVC_STORE is missing; ${form}`])
+      const key = { SVC_MASTER_KEY: "A".repeat(43) }
+      assert.deepStrictEqual(yield* faultOf({}, "worker"), [
+        78,
+        `SVC_STORE is missing; ${form}\nSVC_MASTER_KEY is missing; it must be 32 bytes as unpadded base64url`
+      ])
       const server =
         "SVC_STORE must be a postgres:// URL: a store in memory or in a folder is the business of the one process that has it open"
-      assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "memory" }, "worker"), [78, server])
+      assert.deepStrictEqual(yield* faultOf({ ...key, SVC_STORE: "memory" }, "worker"), [78, server])
       assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "pglite:x" }, "migrate"), [78, server])
       const [code, line] = yield* faultOf({ SVC_STORE: "memory" }, "signing-key", "list")
       assert.strictEqual(code, 78)
       assert.match(
         line,
         /^SVC_STORE must be pglite:<folder> or a postgres:\/\/ URL: memory ends with the command$/u
+      )
+    })
+  )
+
+  it.effect("are told with the settings, where both are wrong", () =>
+    Effect.gen(function* () {
+      const [code, line] = yield* faultOf({}, "api-key", "create", "--scope", "all")
+      assert.strictEqual(code, 64)
+      assert.deepStrictEqual(
+        line.split("\n").map((told) => told.split(" ")[0]),
+        ["--scope", "--organization", "SVC_ENVIRONMENT", "SVC_STORE"]
       )
     })
   )
