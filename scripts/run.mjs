@@ -15,6 +15,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
 const stamp = join(modules, ".installed")
+const runnable = join(modules, ".runnable")
 const lock = join(root, ".installing")
 const EX_SOFTWARE = 70
 const MINIMUM_NODE = [22, 19]
@@ -85,11 +86,23 @@ const suffices = () => {
   return major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])
 }
 
+/** Asked once for each installation: a libc other than the one it was built for shows in a version that cannot be asked for. */
+const runs = (path) => {
+  const asked = `${wanted()} ${path}`
+  if (existsSync(runnable) && readFileSync(runnable, "utf8") === asked) return true
+  if (spawnSync(path, ["--version"]).status !== 0) return false
+  try {
+    writeFileSync(runnable, asked)
+  } catch {
+    // An installation that cannot be written is asked again each time.
+  }
+  return true
+}
+
 const ownNode = () => {
   const name = NODE_PACKAGES[`${process.platform}-${process.arch}`]
   const path = join(modules, name ?? "", "bin", "node")
-  // A libc other than the one it was built for shows in a version that cannot be asked for.
-  if (name !== undefined && existsSync(path) && spawnSync(path, ["--version"]).status === 0) return path
+  if (name !== undefined && existsSync(path) && runs(path)) return path
   if (suffices()) return process.execPath
   process.stderr.write(`Node ${MINIMUM_NODE.join(".")} or later is needed on this platform.\n`)
   process.exit(EX_SOFTWARE)

@@ -1,7 +1,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Context, Data, Deferred, Effect, Exit, Option, Result } from "effect"
 import { HttpServerError } from "effect/http"
-import { EXIT_OUTPUT_CLOSED, OutputClosed, whenOutputCloses } from "./ClosedOutput.ts"
+import { EXIT_OUTPUT_CLOSED, whenOutputCloses } from "./ClosedOutput.ts"
 
 /** Exit codes of `sysexits.h`. */
 export const EXIT_USAGE = 64
@@ -23,6 +23,9 @@ export const badSetting = (line: string): StartFault => new StartFault({ line, e
 
 /** A command that checks something came to the answer no, and has told so itself: exit code 1. */
 export class CheckFailed extends Data.TaggedError("CheckFailed")<Record<never, never>> {}
+
+/** Whoever read what the command prints has enough, as `head` does. */
+export class OutputClosed extends Data.TaggedError("OutputClosed")<Record<never, never>> {}
 
 /** The command line asks for what there is not. */
 export const badUsage = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_USAGE })

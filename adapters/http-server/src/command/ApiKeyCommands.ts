@@ -25,7 +25,6 @@ const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
 
 const create: StoreCommand = {
   name: "api-key create",
-  summary: "makes an API key and shows it, once",
   help: helpOf(
     `svc api-key create --organization <id>: makes an API key. It is shown once, and kept as a hash.
 
@@ -77,7 +76,6 @@ const create: StoreCommand = {
 
 const list: StoreCommand = {
   name: "api-key list",
-  summary: "lists the API keys of an organization",
   help: helpOf(
     `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
 
@@ -100,7 +98,6 @@ The last use of a key is exact to an hour.`,
 
 const revoke: StoreCommand = {
   name: "api-key revoke",
-  summary: "revokes an API key, in every process",
   help: helpOf(
     `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 

@@ -18,7 +18,6 @@ const migrate = Effect.gen(function* () {
 /** `svc migrate` (part 9). What it prints with `--print-sql` is safe to run again. */
 export const migrateCommand: Command = {
   name: "migrate",
-  summary: "brings the schema of a Postgres server up to date",
   help: helpOf(
     `svc migrate: brings the schema of a Postgres server up to date. Safe to run by several processes at once, and while
 servers of the release before are running.

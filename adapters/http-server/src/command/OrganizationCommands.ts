@@ -197,7 +197,6 @@ const OPTIONS_HELP = `  --billing-account <reference>      needed for live keys
 
 const create: StoreCommand = {
   name: "organization create",
-  summary: "makes an organization",
   help: helpOf(
     `svc organization create --name <name>: makes an organization, and prints it.
 
@@ -233,7 +232,6 @@ ${OPTIONS_HELP}`,
 
 const show: StoreCommand = {
   name: "organization show",
-  summary: "prints an organization and its settings",
   help: helpOf(
     "svc organization show --organization <id>: prints an organization and its settings.",
     SETTINGS_OF.store
@@ -250,7 +248,6 @@ const show: StoreCommand = {
 
 const update: StoreCommand = {
   name: "organization update",
-  summary: "changes settings of an organization",
   help: helpOf(
     `svc organization update --organization <id>: changes the settings that are given and leaves the others, and prints all.
 Servers follow at once. Options that may be given several times replace all values there are.

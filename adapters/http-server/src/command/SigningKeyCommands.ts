@@ -77,7 +77,6 @@ const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean, masterKeys
 
 const rotate: StoreCommand = {
   name: "signing-key rotate",
-  summary: "publishes a new signing key, which signs after 900 s",
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
 set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
@@ -96,7 +95,6 @@ key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key th
 
 const list: StoreCommand = {
   name: "signing-key list",
-  summary: "lists the signing keys and says which of them signs",
   help: helpOf(
     `svc signing-key list: lists the signing keys, oldest first: signing, pending (published, signs from the time given),
 retired (published, private half removed) or withdrawn (published, never signed).`,

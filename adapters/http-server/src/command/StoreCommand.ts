@@ -81,7 +81,6 @@ export const answerOf = Effect.fnUntraced(function* (
 /** A command on the store that `SVC_STORE` names, answered as JSON (part 9). */
 export const onStore = (command: StoreCommand): Command => ({
   name: command.name,
-  summary: command.summary,
   help: command.help,
   run: (words) =>
     Effect.gen(function* () {

@@ -1,7 +1,15 @@
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Console, Effect } from "effect"
 import type { StartFault } from "../StartFault.ts"
-import { COMMANDS, svc } from "./SvcCommand.ts"
+import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { COMMANDS } from "./CommandList.ts"
+import { organizationCommands } from "./OrganizationCommands.ts"
+import { signingKeyCommands } from "./SigningKeyCommands.ts"
+import { svc } from "./SvcCommand.ts"
+import { webhookCommands } from "./WebhookCommands.ts"
 
 type Variables = Readonly<Record<string, string>>
 
@@ -17,6 +25,54 @@ const print = (env: Variables, ...words: ReadonlyArray<string>): Effect.Effect<s
 
 const faultOf = (env: Variables, ...words: ReadonlyArray<string>) =>
   Effect.map(Effect.flip(print(env, ...words)), ({ exitCode, line }) => [exitCode, line] as const)
+
+const SVC = fileURLToPath(new URL("../bin/svc.ts", import.meta.url))
+
+/** Tells on the standard error which files are loaded. */
+const LISTING = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module"
+  registerHooks({ load: (url, context, next) => (process.stderr.write(url + "\\n"), next(url, context)) })
+`)}`
+
+const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
+
+describe.skipIf(!RUNS_TYPESCRIPT)("svc as a program", () => {
+  for (const [words, told] of [
+    [["--version"], /^\d+\.\d+\.\d+\n$/u],
+    [["--help"], /\n {2}svc organization update {3,}changes settings/u],
+    [["api-key", "--help"], /\n {2}svc api-key revoke /u]
+  ] as const) {
+    it(`loads no command, and nothing of Effect, for ${words.join(" ")}`, () => {
+      const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", LISTING, SVC, ...words], {
+        encoding: "utf8"
+      })
+      assert.match(stdout, told)
+      assert.strictEqual(status, 0)
+      const files = stderr.split("\n").filter((url) => url.startsWith("file:"))
+      assert.deepStrictEqual(
+        files.map((url) => url.slice(url.lastIndexOf("/src/") + 1)),
+        ["src/bin/svc.ts", "src/ClosedOutput.ts", "src/command/CommandList.ts"]
+      )
+    })
+  }
+
+  it("tells the version that its package has", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+    const { stdout } = spawnSync(process.execPath, [SVC, "--version"], { encoding: "utf8" })
+    assert.strictEqual(stdout, `${version}\n`)
+  })
+
+  it("lists every command that there is", async () => {
+    const loaded = await Promise.all(COMMANDS.map(({ load }) => load()))
+    assert.deepStrictEqual(
+      loaded.map(({ name }) => name),
+      COMMANDS.map(({ name }) => name)
+    )
+    const there = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...webhookCommands]
+    const names = COMMANDS.map(({ name }) => name)
+    for (const { name } of there) assert.include(names, name)
+  })
+})
 
 describe("the words of svc", () => {
   it.effect("that are no command end with 64 and a line that tells no secret", () =>

@@ -36,7 +36,6 @@ const work = Effect.gen(function* () {
 /** `svc worker` (part 9): the background work alone, until it is interrupted. */
 export const workerCommand: Command = {
   name: "worker",
-  summary: "the background work alone, on a Postgres server",
   help: helpOf(
     `svc worker: records transitions when they come due (approval deadlines, starts and ends of windows, expiries), without
 waiting for somebody to look, and delivers webhooks. Any number of workers share one Postgres server. Correct answers never depend on them.`,
