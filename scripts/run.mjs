@@ -10,11 +10,12 @@ import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const modules = join(root, "node_modules")
 const stamp = join(modules, ".installed")
+const runnable = join(modules, ".runnable")
 const lock = join(root, ".installing")
 const EX_SOFTWARE = 70
 const MINIMUM_NODE = [22, 19]
@@ -85,11 +86,23 @@ const suffices = () => {
   return major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])
 }
 
+/** Asked once for each installation: a libc other than the one it was built for shows in a version that cannot be asked for. */
+const runs = (path) => {
+  const asked = `${wanted()} ${path}`
+  if (existsSync(runnable) && readFileSync(runnable, "utf8") === asked) return true
+  if (spawnSync(path, ["--version"]).status !== 0) return false
+  try {
+    writeFileSync(runnable, asked)
+  } catch {
+    // An installation that cannot be written is asked again each time.
+  }
+  return true
+}
+
 const ownNode = () => {
   const name = NODE_PACKAGES[`${process.platform}-${process.arch}`]
   const path = join(modules, name ?? "", "bin", "node")
-  // A libc other than the one it was built for shows in a version that cannot be asked for.
-  if (name !== undefined && existsSync(path) && spawnSync(path, ["--version"]).status === 0) return path
+  if (name !== undefined && existsSync(path) && runs(path)) return path
   if (suffices()) return process.execPath
   process.stderr.write(`Node ${MINIMUM_NODE.join(".")} or later is needed on this platform.\n`)
   process.exit(EX_SOFTWARE)
@@ -100,23 +113,41 @@ const toolFile = (name) => {
   return join("node_modules", name, typeof bin === "string" ? bin : bin[name])
 }
 
+/** How often a launcher that npm started looks whether npm is still there, in milliseconds. */
+const PARENT_LOOK_MS = 500
+
+/** npm hands signals over, but SIGKILL it cannot: what it started ends with it. Any other parent may go. */
+const endWithNpm = (child) => {
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const look = setInterval(() => {
+    if (process.ppid !== parent) child.kill("SIGTERM")
+  }, PARENT_LOOK_MS)
+  child.on("exit", () => clearInterval(look))
+}
+
 const given = process.argv.slice(2)
 if (!isInstalled()) alone(install)
-const [file, ...rest] = given[0] === "--bin" ? [toolFile(given[1]), ...given.slice(2)] : given
+const isTool = given[0] === "--bin"
+const [file, ...rest] = isTool ? [toolFile(given[1]), ...given.slice(2)] : given
 if (file !== undefined) {
   const node = ownNode()
-  const child = spawn(node, [join(root, file), ...rest], {
+  const own = isTool ? [] : ["--import", pathToFileURL(join(root, "scripts", "launched.mjs")).href]
+  const child = spawn(node, [...own, join(root, file), ...rest], {
     cwd: root,
-    stdio: "inherit",
+    // A tool may take a channel for one of its own.
+    stdio: isTool ? "inherit" : ["inherit", "inherit", "inherit", "ipc"],
     env: {
       // Keeps compiled sources, stripped of their types, for the next start.
       NODE_COMPILE_CACHE: join(modules, ".cache", "compile"),
       ...process.env,
+      ...(isTool ? {} : { SVC_LAUNCHER_PID: String(process.pid) }),
       PATH: `${dirname(node)}:${process.env.PATH}`
     }
   })
   // A terminal sends its signals to the child as well, which takes the second one for the first.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
+  endWithNpm(child)
   child.on("error", (error) => {
     process.stderr.write(`${node} could not be started: ${error.message}\n`)
     process.exitCode = EX_SOFTWARE

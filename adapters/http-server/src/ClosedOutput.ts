@@ -1,10 +1,5 @@
-import { Data } from "effect"
-
 /** Exit code of a command whose output was closed: what a shell shows of a program that SIGPIPE has ended. */
 export const EXIT_OUTPUT_CLOSED = 141
-
-/** Whoever read what the command prints has enough, as `head` does. */
-export class OutputClosed extends Data.TaggedError("OutputClosed")<Record<never, never>> {}
 
 /**
  * Calls back when the standard output or error turns out to be closed, for as long as the process lives. Any other fault of

@@ -1,13 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
 import { NO_PROXIES } from "./ClientAddress.ts"
-import { DEV_HELP, devConfig, helpOf, SETTINGS_OF, serverConfig, workerConfig } from "./Config.ts"
+import {
+  DEV_HELP,
+  devConfig,
+  helpOf,
+  SETTINGS_OF,
+  serverConfig,
+  settingWarnings,
+  workerConfig
+} from "./Config.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const COMPLETE = {
   SVC_ENVIRONMENT: "live",
-  SVC_STORE: "memory",
+  SVC_STORE: "pglite:data",
   SVC_BASE_URL: "https://api.example.com",
   SVC_APPROVAL_BASE_URL: "https://approve.example.com/",
   SVC_MASTER_KEY: MASTER_KEY
@@ -25,7 +33,8 @@ describe("settings of svc serve", () => {
       assert.strictEqual(Redacted.value(masterKey).length, 32)
       assert.deepStrictEqual(config, {
         environment: "live",
-        store: "memory",
+        store: { pglite: "data" },
+        host: undefined,
         port: 8080,
         approvalPort: 8081,
         baseUrl: "https://api.example.com",
@@ -72,6 +81,9 @@ describe("settings of svc serve", () => {
     ["SVC_STORE", "pglite:"],
     ["SVC_TRUSTED_PROXIES", "10.0.0.0/33"],
     ["SVC_TRUSTED_PROXIES", "proxy.example.com"],
+    ["SVC_STORE", "memory"],
+    ["SVC_HOST", "api.example.com"],
+    ["SVC_HOST", "10.0.0"],
     ["SVC_PORT", "0"],
     ["SVC_PORT", "65536"],
     ["SVC_PORT", "8080.0"],
@@ -122,8 +134,31 @@ describe("settings of svc serve", () => {
     [`postgresql://u:s3cret@${HOST}/svc?connect_timeout=soon`, /its connect_timeout must be/u],
     ["postgres://", /it names no host/u],
     [
+      `postgres://u:s3cret@${HOST}/svc?sslmod=require`,
+      /\(was sslmode meant\?\); known are host, .*sslrootcert$/u
+    ],
+    [`postgres://u:s3cret@${HOST}/svc?SSLMODE=require`, /\(was sslmode meant\?\)/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=require&s3cret=1`, /a parameter that is not known; known are/u],
+    [`postgres://u:1?s3cret@${HOST}/svc`, /a parameter that is not known; known are/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=yes`, /its ssl must be true or false$/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=true&sslmode=prefer`, /its ssl and its sslmode contradict/u],
+    [`postgres://u:s3cret@${HOST}/svc?ssl=false&sslmode=require`, /its ssl and its sslmode contradict/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=ca.pem&sslmode=prefer`, /its sslrootcert says to verify/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=ca.pem&ssl=false`, /its sslrootcert says to verify/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslrootcert=`, /its sslrootcert must name a file/u],
+    [`postgres://u:s3cret@${HOST}/svc?sslmode=require&sslmode=disable`, /it says sslmode twice$/u],
+    [`postgres://u:s3cret@${HOST}/svc?host=other`, /it says host twice, before the question mark/u],
+    [`postgres://u:s3cret@${HOST}/svc?password=other`, /it says password twice/u],
+    [`postgres://u:s3cret@${HOST},b/svc`, /it may name one host alone.*: give the one address/u],
+    [
+      `postgres://u:s3cret@${HOST}:5432,b:5432/svc?target_session_attrs=read-write`,
+      /it may name one host alone/u
+    ],
+    [`postgres://u:s3cret@${HOST}/svc?target_session_attrs=read-write`, /it may name one host alone/u],
+    [`postgres://u:s3cret@/svc?host=${HOST},b`, /it may name one host alone/u],
+    [
       `postgress://u:s3cret@${HOST}/svc`,
-      /^SVC_STORE must be (?:memory, pglite:<folder>, or )?a postgres:\/\/ URL$/u
+      /^SVC_STORE must be (?:(?:memory, )?pglite:<folder>,? or )?a postgres:\/\/ URL$/u
     ]
   ] as const) {
     it.effect(`refuse ${url} as the store, and say why without quoting it`, () =>
@@ -155,7 +190,10 @@ describe("settings of svc serve", () => {
       for (const url of [
         "postgresql://db",
         "postgres://user%40shop:p%25%23%2F@[::1]:5433/svc?sslmode=verify-full&connect_timeout=5&options=-c%20a%3Db",
-        "postgres://user@db:65535/svc?sslmode=disable"
+        "postgres://user@db:65535/svc?sslmode=disable",
+        "postgres:///svc?host=/var/run/postgresql&user=svc",
+        "postgres://user:a,b@db/svc",
+        "postgres://user@db/svc?sslrootcert=/etc/ca.pem&application_name=shop"
       ]) {
         const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }
         const config = yield* Effect.flatMap(read(workerConfig, needed), Effect.fromResult)
@@ -176,6 +214,40 @@ describe("settings of svc serve", () => {
       assert(typeof store === "object" && "postgres" in store)
       assert.strictEqual(Redacted.value(store.postgres), url)
       assert.notInclude(JSON.stringify(store), "password")
+    })
+  )
+
+  it.effect("are told all at once where they are missing or bad", () =>
+    Effect.gen(function* () {
+      const nothing = yield* Effect.flip(Effect.flatMap(read(serverConfig, {}), Effect.fromResult))
+      assert.strictEqual(nothing.exitCode, 78)
+      assert.deepStrictEqual(
+        nothing.line.split("\n").map((line) => line.slice(0, line.indexOf(" "))),
+        ["SVC_ENVIRONMENT", "SVC_STORE", "SVC_BASE_URL", "SVC_APPROVAL_BASE_URL", "SVC_MASTER_KEY"]
+      )
+      const bad = { ...COMPLETE, SVC_PORT: "x", SVC_BASE_URL: "http://a.example", SVC_LOG_LEVEL: "loud" }
+      const { line } = yield* Effect.flip(Effect.flatMap(read(serverConfig, bad), Effect.fromResult))
+      assert.match(
+        line,
+        /^SVC_BASE_URL must be [^\n]*\nSVC_PORT must be [^\n]*\nSVC_LOG_LEVEL must be [^\n]*$/u
+      )
+    })
+  )
+
+  it.effect("say why a store in memory is not served", () =>
+    Effect.gen(function* () {
+      const memory = { ...COMPLETE, SVC_STORE: "memory" }
+      const { line } = yield* Effect.flip(Effect.flatMap(read(serverConfig, memory), Effect.fromResult))
+      assert.match(line, /: no command can make an organization in the memory of another process; npm start/u)
+    })
+  )
+
+  it.effect("take an address of this machine to listen on", () =>
+    Effect.gen(function* () {
+      for (const host of ["127.0.0.1", "::", "localhost"]) {
+        const config = yield* Effect.fromResult(yield* read(serverConfig, { ...COMPLETE, SVC_HOST: host }))
+        assert.strictEqual(config.host, host)
+      }
     })
   )
 
@@ -238,7 +310,7 @@ describe("settings of svc worker", () => {
       assert.strictEqual(config.logLevel, "Info")
       assert.isFalse(config.webhookLoopback)
       for (const store of ["memory", "pglite:.data/pglite"]) {
-        const result = yield* read(workerConfig, { SVC_STORE: store })
+        const result = yield* read(workerConfig, { ...needed, SVC_STORE: store })
         const fault = Result.isFailure(result) ? result.failure : undefined
         assert.strictEqual(fault?.exitCode, 78)
         assert.match(
@@ -255,6 +327,7 @@ describe("settings of the development server", () => {
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* Effect.fromResult(yield* read(devConfig, {})), {
         store: { pglite: ".data/pglite" },
+        host: "127.0.0.1",
         port: 8080,
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },
@@ -265,6 +338,32 @@ describe("settings of the development server", () => {
       assert.deepStrictEqual(moved.store, { pglite: "/srv/svc/pglite" })
     })
   )
+})
+
+describe("variables without effect", () => {
+  it("are told with what was meant, and no value", () => {
+    const env = {
+      SVC_STROE: "postgres://u:p@db",
+      svc_store: "x",
+      SVC_RATELIMIT: "1",
+      SVC_WHATEVER: "1",
+      SVC_EMPTY: "",
+      SVC_TEST_POSTGRES: "/usr",
+      SVC_STORE: "memory",
+      SVC_HOST: "::",
+      PATH: "/bin"
+    }
+    const unknown = [
+      "SVC_STROE is no setting; was SVC_STORE meant?",
+      "SVC_RATELIMIT is no setting; was SVC_RATE_LIMIT meant?",
+      "SVC_WHATEVER is no setting; see --help"
+    ]
+    assert.deepStrictEqual(settingWarnings(env, "svc"), unknown)
+    assert.deepStrictEqual(settingWarnings({ ...env, SVC_ENVIRONMENT: "live", SVC_API_KEY: "x" }, "dev"), [
+      ...unknown,
+      "SVC_ENVIRONMENT has no effect on the development server, which sets that itself"
+    ])
+  })
 })
 
 describe("help", () => {

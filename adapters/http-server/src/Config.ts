@@ -1,11 +1,13 @@
+import { isIP } from "node:net"
 import { join } from "node:path"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
-import { Config, Effect, type LogLevel, Option, Redacted } from "effect"
+import { Config, Console, Effect, type LogLevel, Option, Redacted, Result } from "effect"
 import { DEFAULT_RATE, type Rate } from "./api/RateLimit.ts"
 import { NO_PROXIES, parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
-import { badSetting, type StartFault } from "./StartFault.ts"
+import { nearestOf } from "./Nearest.ts"
+import { allOf, badSetting, type StartFault } from "./StartFault.ts"
 import { parseStore, STORE_FORM, type StoreSetting, storeFaultOf } from "./StoreSetting.ts"
 
 /** A value read from the environment, and what `--help` says about it. */
@@ -85,7 +87,7 @@ const ENVIRONMENT = {
 const STORE = {
   name: "SVC_STORE",
   meaning:
-    "Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server.",
+    "Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), sslrootcert, connect_timeout, application_name, options.",
   form: STORE_FORM,
   parse: parseStore,
   faultOf: storeFaultOf
@@ -97,6 +99,22 @@ const PORT = {
   form: "a port number of 1 to 65535",
   byDefault: "8080",
   parse: parsePort
+} as const satisfies Setting<unknown>
+
+/** The development server is for this machine only, unless it is told otherwise. */
+const DEV_HOST = "127.0.0.1"
+
+const HOST = {
+  name: "SVC_HOST",
+  meaning: "Address of this machine that both listeners are at. By default all of them.",
+  form: "an IP address such as 127.0.0.1 or ::, or localhost",
+  parse: (text: string) => (isIP(text) !== 0 || text === "localhost" ? text : undefined)
+} as const satisfies Setting<unknown>
+
+const DEV_HOST_SETTING = {
+  ...HOST,
+  meaning: "Address of this machine that both listeners are at.",
+  byDefault: DEV_HOST
 } as const satisfies Setting<unknown>
 
 const APPROVAL_PORT = {
@@ -228,6 +246,16 @@ const LASTING_STORE = {
   faultOf: (text: string) => (text === "memory" ? "memory ends with the command" : storeFaultOf(text))
 } as const satisfies Setting<unknown>
 
+/** What nobody can put an organization into would refuse every request. */
+const SERVED_STORE = {
+  ...LASTING_STORE,
+  meaning: "Where everything is kept: in a folder, or on a Postgres server.",
+  faultOf: (text: string) =>
+    text === "memory"
+      ? "no command can make an organization in the memory of another process; npm start makes one in its own"
+      : storeFaultOf(text)
+} as const satisfies Setting<unknown>
+
 /** Folder of the development server's database within `SVC_DATA_DIR`. */
 const DEV_DATABASE = "pglite"
 
@@ -266,6 +294,8 @@ const required = Effect.fnUntraced(function* <A>(setting: Setting<A>): Effect.fn
 export interface ServerConfig {
   readonly environment: "test" | "live"
   readonly store: StoreSetting
+  /** Address that both listeners are at. Absent: all of this machine. */
+  readonly host: string | undefined
   readonly port: number
   readonly approvalPort: number
   /** Origin, without a trailing slash. */
@@ -283,28 +313,39 @@ export interface ServerConfig {
 
 /** What the development server reads; the rest it makes. */
 export type DevConfig = Pick<ServerConfig, "store" | "port" | "approvalPort" | "rateLimit" | "logLevel"> & {
+  readonly host: string
   readonly dataDir: string
 }
 
 const readPorts = Effect.gen(function* () {
-  const port = yield* required(PORT)
-  const approvalPort = yield* required(APPROVAL_PORT)
-  if (port === approvalPort) return yield* isBad(APPROVAL_PORT)
-  return { port, approvalPort }
+  const ports = yield* allOf({ port: required(PORT), approvalPort: required(APPROVAL_PORT) })
+  return ports.port === ports.approvalPort ? yield* isBad(APPROVAL_PORT) : ports
 })
 
 const isLocalhost = (url: URL): boolean => url.hostname === "localhost" || url.hostname.endsWith(".localhost")
 
-const readOrigins = Effect.fnUntraced(function* (environment: "test" | "live") {
-  const baseUrl = yield* required(BASE_URL)
-  if (environment === "live" && !baseUrl.startsWith("https:")) return yield* isBad(BASE_URL)
+const readApproval = Effect.fnUntraced(function* (environment: "test" | "live") {
   const approvalBaseUrl = yield* required(APPROVAL_BASE_URL)
   const approval = new URL(approvalBaseUrl)
   const isSecure = approval.protocol === "https:" || (environment === "test" && isLocalhost(approval))
-  if (!isSecure || approvalBaseUrl === baseUrl) return yield* isBad(APPROVAL_BASE_URL)
+  if (!isSecure) return yield* isBad(APPROVAL_BASE_URL)
   const rpId = (yield* optional(RP_ID)) ?? approval.hostname
   const isOwn = approval.hostname === rpId || (rpId.includes(".") && approval.hostname.endsWith(`.${rpId}`))
-  return isOwn ? { baseUrl, approvalBaseUrl, rpId } : yield* isBad(RP_ID)
+  return isOwn ? { approvalBaseUrl, rpId } : yield* isBad(RP_ID)
+})
+
+const readOrigins = Effect.gen(function* () {
+  // Which of them is good enough depends on the environment; a missing one is told anyway.
+  const environment = (yield* Effect.result(required(ENVIRONMENT))).pipe(
+    Result.getOrElse(() => "test" as const)
+  )
+  const { approval, baseUrl } = yield* allOf({
+    baseUrl: Effect.flatMap(required(BASE_URL), (url) =>
+      environment === "live" && !url.startsWith("https:") ? Effect.fail(isBad(BASE_URL)) : Effect.succeed(url)
+    ),
+    approval: readApproval(environment)
+  })
+  return approval.approvalBaseUrl === baseUrl ? yield* isBad(APPROVAL_BASE_URL) : { baseUrl, ...approval }
 })
 
 /** The environment is asked for only where it matters. */
@@ -313,38 +354,41 @@ const readLoopback = Effect.gen(function* () {
   return (yield* required(ENVIRONMENT)) === "test" ? true : yield* isBad(WEBHOOK_ALLOW_LOOPBACK)
 })
 
-/** Settings of `svc serve`; fails with the first that is missing or bad (part 9). */
-export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.gen(function* () {
-  const environment = yield* required(ENVIRONMENT)
-  return {
-    environment,
-    store: yield* required(STORE),
-    ...(yield* readPorts),
-    ...(yield* readOrigins(environment)),
-    masterKey: yield* required(MASTER_KEY),
-    masterKeyPrevious: yield* optional(MASTER_KEY_PREVIOUS),
-    rateLimit: yield* required(RATE_LIMIT),
-    trustedProxies: (yield* optional(TRUSTED_PROXIES)) ?? NO_PROXIES,
-    webhookLoopback: yield* readLoopback,
-    logLevel: yield* required(LOG_LEVEL)
-  }
-})
+/** Settings of `svc serve`; fails with all that are missing or bad (part 9). */
+export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
+  allOf({
+    environment: required(ENVIRONMENT),
+    store: required(SERVED_STORE),
+    origins: readOrigins,
+    masterKey: required(MASTER_KEY),
+    masterKeyPrevious: optional(MASTER_KEY_PREVIOUS),
+    host: optional(HOST),
+    ports: readPorts,
+    rateLimit: required(RATE_LIMIT),
+    trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
+    webhookLoopback: readLoopback,
+    logLevel: required(LOG_LEVEL)
+  }),
+  ({ origins, ports, ...others }) => ({ ...others, ...origins, ...ports })
+)
 
 /** Settings of the commands that work on the store alone. */
 export const storeConfig: Effect.Effect<Exclude<StoreSetting, "memory">, StartFault> = required(LASTING_STORE)
 export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
-export const masterKeyConfig = Effect.gen(function* () {
-  return { current: yield* required(MASTER_KEY), previous: yield* optional(MASTER_KEY_PREVIOUS) }
+export const masterKeyConfig = allOf({
+  current: required(MASTER_KEY),
+  previous: optional(MASTER_KEY_PREVIOUS)
 })
 
+/** Whether this deployment lets addresses of the machine stand for hosts out there, as `svc serve` will. */
+export const loopbackConfig = readLoopback
+
 /** Settings of `svc listen`, all of which have something in their place. */
-export const listenConfig = Effect.gen(function* () {
-  return {
-    apiKey: yield* optional(API_KEY),
-    baseUrl: yield* optional(SERVER_URL),
-    secret: yield* optional(WEBHOOK_SECRET),
-    dataDir: yield* required(DATA_DIR)
-  }
+export const listenConfig = allOf({
+  apiKey: optional(API_KEY),
+  baseUrl: optional(SERVER_URL),
+  secret: optional(WEBHOOK_SECRET),
+  dataDir: required(DATA_DIR)
 })
 
 /** Setting of `svc webhook verify`, unless its options name another place. */
@@ -357,35 +401,39 @@ export const webhookSecretIn = (name: string) => required({ ...WEBHOOK_SECRET, n
 export const serverStoreConfig = required(SERVER_STORE)
 
 /** Settings of `svc worker`. */
-export const workerConfig = Effect.gen(function* () {
-  return {
-    store: yield* serverStoreConfig,
-    masterKeys: yield* masterKeyConfig,
-    webhookLoopback: yield* readLoopback,
-    logLevel: yield* required(LOG_LEVEL)
-  }
+export const workerConfig = allOf({
+  store: serverStoreConfig,
+  masterKeys: masterKeyConfig,
+  webhookLoopback: readLoopback,
+  logLevel: required(LOG_LEVEL)
 })
 
 /** Settings of the development server. */
-export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.gen(function* () {
-  const dataDir = yield* required(DATA_DIR)
-  return {
-    store: (yield* optional(STORE)) ?? { pglite: join(dataDir, DEV_DATABASE) },
-    ...(yield* readPorts),
-    rateLimit: yield* required(RATE_LIMIT),
-    logLevel: yield* required(LOG_LEVEL),
-    dataDir
-  }
-})
+export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.map(
+  allOf({
+    dataDir: required(DATA_DIR),
+    store: optional(STORE),
+    host: required(DEV_HOST_SETTING),
+    ports: readPorts,
+    rateLimit: required(RATE_LIMIT),
+    logLevel: required(LOG_LEVEL)
+  }),
+  ({ ports, store, ...others }) => ({
+    ...others,
+    ...ports,
+    store: store ?? { pglite: join(others.dataDir, DEV_DATABASE) }
+  })
+)
 
 const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   ENVIRONMENT,
-  STORE,
+  SERVED_STORE,
   BASE_URL,
   APPROVAL_BASE_URL,
   MASTER_KEY,
   MASTER_KEY_PREVIOUS,
   RP_ID,
+  HOST,
   PORT,
   APPROVAL_PORT,
   RATE_LIMIT,
@@ -395,6 +443,7 @@ const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
 ]
 
 const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
+  DEV_HOST_SETTING,
   PORT,
   APPROVAL_PORT,
   DEV_STORE,
@@ -412,6 +461,7 @@ export const SETTINGS_OF = {
   webhookSecret: [WEBHOOK_SECRET],
   store: [LASTING_STORE],
   storeAndEnvironment: [LASTING_STORE, ENVIRONMENT],
+  organization: [LASTING_STORE, ENVIRONMENT, WEBHOOK_ALLOW_LOOPBACK],
   storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
 } as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
 
@@ -419,10 +469,50 @@ const OPTIONAL = new Set<Setting<unknown>>([
   MASTER_KEY_PREVIOUS,
   RP_ID,
   TRUSTED_PROXIES,
+  HOST,
   API_KEY,
   SERVER_URL,
   WEBHOOK_SECRET
 ])
+
+const namesOf = (settings: ReadonlyArray<Setting<unknown>>): ReadonlyArray<string> =>
+  settings.map(({ name }) => name)
+
+const KNOWN = [...new Set([...Object.values(SETTINGS_OF).flatMap(namesOf), ...namesOf(DEV_SETTINGS)])]
+
+/** Variables of the tests of this repository. */
+const OF_TESTS = /^SVC_TEST_/u
+
+/** A variable that looks like a setting and is none would narrow nothing, in silence. */
+const unknownWarning = (name: string): string => {
+  const meant = nearestOf(name, KNOWN)
+  return `${name} is no setting${meant === undefined ? "; see --help" : `; was ${meant} meant?`}`
+}
+
+/** What `svc serve` reads and the development server does not, since it makes it. */
+const MADE_BY_DEV = new Set(namesOf(SERVER_SETTINGS).filter((name) => !namesOf(DEV_SETTINGS).includes(name)))
+
+/** Warnings of variables that are set and have no effect, by name alone. */
+export const settingWarnings = (
+  env: Readonly<Record<string, string | undefined>>,
+  command: "svc" | "dev"
+): ReadonlyArray<string> => {
+  const names = Object.keys(env).filter(
+    (name) => name.startsWith("SVC_") && !OF_TESTS.test(name) && env[name]
+  )
+  return names.flatMap((name) => {
+    if (!KNOWN.includes(name)) return unknownWarning(name)
+    return command === "dev" && MADE_BY_DEV.has(name)
+      ? `${name} has no effect on the development server, which sets that itself`
+      : []
+  })
+}
+
+/** Tells them once, on the standard error. */
+export const warnOfSettings = (command: "svc" | "dev"): Effect.Effect<void> =>
+  Effect.forEach(settingWarnings(process.env, command), (line) => Console.error(`warning: ${line}`), {
+    discard: true
+  })
 
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
@@ -431,7 +521,7 @@ export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>)
     const otherwise = OPTIONAL.has(setting) ? "Optional." : "Required."
     return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? otherwise : `Default ${byDefault}.`}`
   })
-  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 the command or an option is not known or bad; 75 a port or the store is in use or out of reach; 78 a setting is missing or bad.\n`
+  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 the command or an option is not known or bad; 75 a port or the store is in use or out of reach; 78 a setting is missing or bad, or the database refuses what it says; 141 nobody reads the output any more.\n`
 }
 
 /** What the development server's `--help` prints. */

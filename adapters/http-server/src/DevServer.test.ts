@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { createHash, createPrivateKey, randomUUID, sign } from "node:crypto"
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { createServer as createHttpServer } from "node:http"
-import { createServer } from "node:net"
+import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -384,11 +384,24 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     }
   })
 
-  it("ends with 75 and one line on a database that is out of reach", { timeout: GIVE_UP_MS }, async () => {
-    const url = `postgres://user:very-secret@127.0.0.1:${await freePort()}/svc`
+  it("ends with 78 and one line on a database that refuses the password", {
+    timeout: GIVE_UP_MS
+  }, async () => {
+    const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
+    const head = Buffer.from([0x45, 0, 0, 0, 4 + refusal.length])
+    const server = createServer((socket) => {
+      socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(refusal)])))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const url = `postgres://user:very-secret@127.0.0.1:${port}/svc`
     const { code, errors } = await run({ SVC_STORE: url }).exited
-    assert.strictEqual(code, 75)
-    assert.strictEqual(errors, "svc dev: the database cannot be reached, or refuses\n")
+    server.close()
+    assert.strictEqual(code, 78)
+    assert.strictEqual(
+      errors,
+      `svc dev: the database svc on 127.0.0.1:${port}: password authentication failed for user "user"\n`
+    )
   })
 
   it("ends with 75 and one line on a port that is in use", { timeout: GIVE_UP_MS }, async () => {

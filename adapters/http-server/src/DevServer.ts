@@ -9,7 +9,8 @@ import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { SampleApiKey } from "./api/SampleApiKey.ts"
 import { NO_PROXIES } from "./ClientAddress.ts"
-import { type DevConfig, devConfig, type ServerConfig } from "./Config.ts"
+import { type DevConfig, devConfig, type ServerConfig, warnOfSettings } from "./Config.ts"
+import { databaseFault } from "./DatabaseFault.ts"
 import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
 import * as JsonLog from "./JsonLog.ts"
 import { readMasterKeyFile } from "./MasterKeyFile.ts"
@@ -18,9 +19,6 @@ import { listenersLayer, portsLayer } from "./Service.ts"
 import { placeOf } from "./StoreLayer.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 import { workerLayer } from "./Worker.ts"
-
-/** The development server is for this machine only. */
-const HOST = "127.0.0.1"
 
 /**
  * Where an application of one's own usually listens. Browsers may return there too, and earlier releases named it in
@@ -112,10 +110,11 @@ const putTenant = Effect.fnUntraced(function* (
   if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
-const putTenants = Effect.fnUntraced(function* (file: DevFile, returnOrigins: ReadonlyArray<string>) {
-  yield* putTenant(file, returnOrigins, file, "Development organization")
-  yield* putTenant(file, returnOrigins, file.second_organization, "Second development organization")
-})
+const putTenants = (file: DevFile, returnOrigins: ReadonlyArray<string>) =>
+  Effect.andThen(
+    putTenant(file, returnOrigins, file, "Development organization"),
+    putTenant(file, returnOrigins, file.second_organization, "Second development organization")
+  ).pipe(Effect.mapError((fault) => databaseFault(fault, undefined)))
 
 /** A command that prints an API key of the file. */
 const apiKeyCommand = (path: string, member = "api_key"): string => `node -p 'require("${path}").${member}'`
@@ -140,8 +139,15 @@ Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for
   curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(${apiKeyCommand(path)})"
 `
 
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/u
+
+/** The reference shows the key only where nobody but this machine can ask for it. */
+const sampleApiKeyOf = ({ host }: DevConfig, file: DevFile): Redacted.Redacted | undefined =>
+  LOOPBACK.test(host) ? Redacted.make(file.api_key, { label: "api_key" }) : undefined
+
 /** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
 export const devServer = Effect.gen(function* () {
+  yield* warnOfSettings("dev")
   const config = yield* devConfig
   const folder = resolve(config.dataDir)
   const path = join(folder, DEV_FILE_NAME)
@@ -155,7 +161,7 @@ export const devServer = Effect.gen(function* () {
   })
   const returning = returnListener({
     port: returnPort,
-    host: HOST,
+    host: config.host,
     baseUrl: server.baseUrl,
     organizations: [
       { id: made.organization_id, apiKeyCommand: apiKeyCommand(path) },
@@ -173,15 +179,15 @@ export const devServer = Effect.gen(function* () {
         Console.log(welcome(file, returnNote(returnPort, port), path, config.store))
       )
       return Layer.effectDiscard(tell).pipe(
-        Layer.provide(Layer.merge(listenersLayer(server, { host: HOST }), workerLayer)),
+        Layer.provide(Layer.merge(listenersLayer(server), workerLayer)),
         Layer.provide(Layer.effectDiscard(putTenants(file, returnOriginsOf(file, existing))))
       )
     })
   )
   return yield* service.pipe(
     Layer.provide(returning),
-    Layer.provide(Layer.succeed(SampleApiKey)(Redacted.make(made.api_key, { label: "api_key" }))),
-    Layer.provide(portsLayer(server, { localhostReturnOrigins: true, migrations: "run" })),
+    Layer.provide(Layer.succeed(SampleApiKey)(sampleApiKeyOf(config, made))),
+    Layer.provide(portsLayer(server, { migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )

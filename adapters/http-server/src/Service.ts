@@ -1,4 +1,5 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
+import { allowsLocalhostReturn } from "@svc/domain/ReturnUrl"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import { cachedKeySets } from "@svc/identity-jwt/KeySetCache"
 import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierOnDemand"
@@ -17,7 +18,7 @@ import type { StoreOptions } from "./StoreLayer.ts"
 import * as StoreLayer from "./StoreLayer.ts"
 import { wakingStore } from "./WakingStore.ts"
 
-const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
+const deployment = (config: ServerConfig) =>
   Layer.succeed(
     Deployment,
     Deployment.of({
@@ -26,15 +27,12 @@ const deployment = (config: ServerConfig, localhostReturnOrigins: boolean) =>
       approvalBaseUrl: config.approvalBaseUrl,
       approvalOrigin: config.approvalBaseUrl,
       rpId: config.rpId,
-      localhostReturnOrigins
+      localhostReturnOrigins: allowsLocalhostReturn(config.environment)
     })
   )
 
 /** The ports of the domain: what both listeners stand on, built once. */
-export const portsLayer = (
-  config: ServerConfig,
-  options: StoreOptions & { readonly localhostReturnOrigins: boolean }
-) =>
+export const portsLayer = (config: ServerConfig, options: StoreOptions) =>
   Layer.mergeAll(
     Layer.provideMerge(
       Layer.provideMerge(wakingStore, StoreLayer.layer(config.store, options)),
@@ -49,15 +47,18 @@ export const portsLayer = (
     }),
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
-    deployment(config, options.localhostReturnOrigins)
+    deployment(config)
   )
 
 const limits = (config: ServerConfig) =>
   config.rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(config.rateLimit)
 
 /** Both listeners. `portsLayer` is provided outside of them, so that they share it. */
-export const listenersLayer = (config: ServerConfig, options: { readonly host?: string } = {}) => {
-  const shared = { trustedProxies: config.trustedProxies, ...options }
+export const listenersLayer = (config: ServerConfig) => {
+  const shared = {
+    trustedProxies: config.trustedProxies,
+    ...(config.host === undefined ? {} : { host: config.host })
+  }
   return Layer.merge(
     ApiServer.layer({ port: config.port, ...shared }),
     ApprovalServer.layer({ port: config.approvalPort, ...shared })

@@ -1,7 +1,7 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, Context, Data, Deferred, Effect, Exit, Option } from "effect"
+import { Cause, Context, Data, Deferred, Effect, Exit, Option, Result } from "effect"
 import { HttpServerError } from "effect/http"
-import { EXIT_OUTPUT_CLOSED, OutputClosed, whenOutputCloses } from "./ClosedOutput.ts"
+import { EXIT_OUTPUT_CLOSED, whenOutputCloses } from "./ClosedOutput.ts"
 
 /** Exit codes of `sysexits.h`. */
 export const EXIT_USAGE = 64
@@ -13,8 +13,9 @@ const EXIT_FAILURE = 1
 /** What a command writes, an embedded database too, is for its user alone. */
 const OWNER_ALONE = 0o077
 
-/** Why the process does not start, or cannot go on, in one line. */
+/** Why the process does not start, or cannot go on. */
 export class StartFault extends Data.TaggedError("StartFault")<{
+  /** In one line; several faults of settings or options, in one line each. */
   readonly line: string
   /** 64: the command or an option is not what it may be. 75: what is needed is held by somebody else for now. 78: a setting is missing or bad. */
   readonly exitCode: typeof EXIT_USAGE | typeof EXIT_TEMPORARY | typeof EXIT_CONFIGURATION
@@ -26,18 +27,37 @@ export const badSetting = (line: string): StartFault => new StartFault({ line, e
 /** A command that checks something came to the answer no, and has told so itself: exit code 1. */
 export class CheckFailed extends Data.TaggedError("CheckFailed")<Record<never, never>> {}
 
+/** Whoever read what the command prints has enough, as `head` does. */
+export class OutputClosed extends Data.TaggedError("OutputClosed")<Record<never, never>> {}
+
 /** The command line asks for what there is not. */
 export const badUsage = (line: string): StartFault => new StartFault({ line, exitCode: EXIT_USAGE })
 
-/** The store cannot be had now. Says nothing of its address, which may hold a password. */
-export const storeFault = (): StartFault =>
-  new StartFault({ line: "the database cannot be reached, or refuses", exitCode: EXIT_TEMPORARY })
+/** Several faults as one, each told once. What is wrong with the options goes before what is wrong with the settings. */
+const faultOfAll = (faults: ReadonlyArray<StartFault>): StartFault | undefined => {
+  const isUsage = ({ exitCode }: StartFault) => exitCode === EXIT_USAGE
+  const [first, ...others] = [...faults.filter(isUsage), ...faults.filter((fault) => !isUsage(fault))]
+  if (first === undefined || others.length === 0) return first
+  const lines = new Set([first, ...others].flatMap(({ line }) => line.split("\n")))
+  return new StartFault({ line: [...lines].join("\n"), exitCode: first.exitCode })
+}
 
-/** A step of the schema failed and left nothing behind. */
-export const migrationFault = (migration: string): StartFault =>
-  new StartFault({
-    line: `the migration ${migration} failed and left nothing behind: the database refused it, or was busy for too long; try again`,
-    exitCode: EXIT_TEMPORARY
+/** Reads all of them, and fails with everything that is wrong with any. */
+export const allOf = <const Parts extends Readonly<Record<string, Effect.Effect<unknown, StartFault>>>>(
+  parts: Parts
+): Effect.Effect<{ readonly [Name in keyof Parts]: Effect.Success<Parts[Name]> }, StartFault> =>
+  Effect.gen(function* () {
+    const values: Record<string, unknown> = {}
+    const faults: Array<StartFault> = []
+    for (const [name, part] of Object.entries(parts)) {
+      const result = yield* Effect.result(part)
+      if (Result.isSuccess(result)) values[name] = result.success
+      else faults.push(result.failure)
+    }
+    const fault = faultOfAll(faults)
+    return fault === undefined
+      ? (values as { readonly [Name in keyof Parts]: Effect.Success<Parts[Name]> })
+      : yield* fault
   })
 
 /**
@@ -74,17 +94,22 @@ const stoppable = <A, E>(command: Effect.Effect<A, E>): Effect.Effect<A, E | Sta
 
 interface ListenError {
   readonly code?: string
+  readonly address?: string
   readonly port?: number
 }
 
 /** A port that is in use is 75; any other reason not to listen on it lies in the settings. */
-const listenFault = ({ code, port }: ListenError): StartFault =>
-  code === "EADDRINUSE"
+const listenFault = ({ address, code, port }: ListenError): StartFault => {
+  if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+    return badSetting(`cannot listen on ${address}: this machine has no such address; SVC_HOST names it`)
+  }
+  return code === "EADDRINUSE"
     ? new StartFault({
         line: `port ${port} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT`,
         exitCode: EXIT_TEMPORARY
       })
     : badSetting(`cannot listen on port ${port}: ${code}`)
+}
 
 const startFaultOf = (cause: Cause.Cause<unknown>): StartFault | undefined => {
   const failure = Option.getOrUndefined(Cause.findErrorOption(cause))
@@ -112,7 +137,10 @@ export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>):
   process.umask(OWNER_ALONE)
   const reported = Effect.tapCause(stoppable(command), (cause) => {
     const fault = startFaultOf(cause)
-    if (fault !== undefined) return Effect.sync(() => process.stderr.write(`${name}: ${fault.line}\n`))
+    if (fault !== undefined) {
+      const told = fault.line.split("\n").map((line) => `${name}: ${line}\n`)
+      return Effect.sync(() => process.stderr.write(told.join("")))
+    }
     return Cause.hasInterruptsOnly(cause) || isTold(cause)
       ? Effect.void
       : Effect.logFatal("the command failed", cause)

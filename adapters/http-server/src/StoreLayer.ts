@@ -12,15 +12,11 @@ import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
-import { Effect, Layer, Redacted } from "effect"
-import {
-  badSetting,
-  EXIT_TEMPORARY,
-  migrationFault,
-  StartFault,
-  StopFault,
-  storeFault
-} from "./StartFault.ts"
+import { Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { databaseFault, nameOf } from "./DatabaseFault.ts"
+import { connectionTo, patiently, settingsFault } from "./DatabaseReach.ts"
+import { type PostgresAddress, postgresAddressOf } from "./PostgresUrl.ts"
+import { badSetting, EXIT_TEMPORARY, StartFault, StopFault } from "./StartFault.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
 
 /** The storage ports of the domain. */
@@ -46,8 +42,8 @@ const told = (code: string): string => {
   return words === undefined ? code : `${code} (${words})`
 }
 
-/** What every fault of a store means for the start. No line quotes a URL, which may hold a password. */
-const startFaultOf = (fault: {
+/** A fault of a store, as far as a start tells of it. */
+interface Fault {
   readonly _tag: string
   readonly holder?: string
   readonly lock?: string
@@ -57,7 +53,14 @@ const startFaultOf = (fault: {
   readonly migration?: string
   readonly faults?: ReadonlyArray<string>
   readonly exposure?: "owner" | "mode"
-}): StartFault => {
+  readonly settings?: ReadonlyArray<string>
+  readonly line?: string
+  readonly cause?: unknown
+}
+
+/** What every fault of a store means for the start. No line quotes a URL, which may hold a password. */
+export const startFaultOf = (fault: Fault, address?: PostgresAddress): StartFault => {
+  if (fault instanceof StartFault) return fault
   switch (fault._tag) {
     case "FolderHeld":
       return temporary(
@@ -78,20 +81,44 @@ const startFaultOf = (fault: {
     case "MigrationsPending":
       return badSetting(`the database lacks migrations (${fault.pending?.join(", ")}); run svc migrate`)
     case "MigrationFailed":
-      return migrationFault(fault.migration ?? "")
+      return migrationFault(fault, address)
+    case "SettingsIgnored":
+      return settingsFault(address!, fault.settings ?? [])
     case "SealBroken":
       return badSetting("the master key does not open the signing key that the store keeps")
     case "SigningKeyInvalid":
       return badSetting("the signing key that the store keeps is not usable")
     default:
-      return storeFault()
+      return databaseFault(fault, address)
   }
 }
 
-type Fault = Parameters<typeof startFaultOf>[0]
+/** A step of the schema failed and left nothing behind. */
+const migrationFault = ({ cause, migration }: Fault, address: PostgresAddress | undefined): StartFault => {
+  const { exitCode, line } = databaseFault(cause, address)
+  return new StartFault({
+    line: `the migration ${migration} failed and left nothing behind (${line})${exitCode === EXIT_TEMPORARY ? "; try again" : ""}`,
+    exitCode
+  })
+}
 
-const refused = <A, R>(layer: Layer.Layer<A, Fault, R>): Layer.Layer<A, StartFault, R> =>
-  Layer.catch(layer, (fault): Layer.Layer<A, StartFault> => Layer.unwrap(Effect.fail(startFaultOf(fault))))
+const refused = <A, R>(
+  layer: Layer.Layer<A, Fault, R>,
+  address?: PostgresAddress
+): Layer.Layer<A, StartFault, R> =>
+  Layer.catch(
+    layer,
+    (fault): Layer.Layer<A, StartFault> => Layer.unwrap(Effect.fail(startFaultOf(fault, address)))
+  )
+
+/** Builds a layer; what a failed attempt has opened is closed before the next. */
+const attemptOf = <A, E>(layer: Layer.Layer<A, E>) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.fork(yield* Effect.scope)
+    return yield* Layer.buildWithScope(layer, scope).pipe(
+      Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+    )
+  })
 
 // Imported when they are chosen: a start that does not need them does not wait for them.
 const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
@@ -106,18 +133,30 @@ const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
   )
 
 const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>
-  Layer.unwrap(
-    Effect.promise(() => import("@svc/store-postgres/PostgresStore")).pipe(
-      Effect.map((PostgresStore) => refused(PostgresStore.layer({ url, migrations })))
-    )
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const PostgresStore = yield* Effect.promise(() => import("@svc/store-postgres/PostgresStore"))
+      const { address, options } = yield* connectionTo(url)
+      const opened = Effect.andThen(
+        PostgresStore.checkSession(options),
+        attemptOf(PostgresStore.layer({ ...options, migrations }))
+      )
+      return yield* Effect.mapError(patiently(address, opened), (fault) => startFaultOf(fault, address))
+    })
   )
 
-const storedSigner = Layer.unwrap(
-  Effect.map(
-    Effect.promise(() => import("./StoredSigner.ts")),
-    (StoredSigner) => refused(StoredSigner.layer)
+const addressOf = (store: StoreSetting): PostgresAddress | undefined =>
+  typeof store === "object" && "postgres" in store
+    ? postgresAddressOf(Redacted.value(store.postgres))
+    : undefined
+
+const storedSigner = (store: StoreSetting) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./StoredSigner.ts")),
+      (StoredSigner) => refused(StoredSigner.layer, addressOf(store))
+    )
   )
-)
 
 /** A store that outlives the process, without a signer: for commands on the store alone. */
 export const storageLayer = (
@@ -135,7 +174,7 @@ export const layer = (
     // What it signed is lost with the store that it signed for.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)
   }
-  return Layer.provideMerge(storedSigner, storageLayer(store, options))
+  return Layer.provideMerge(storedSigner(store), storageLayer(store, options))
 }
 
 /** Where the store is, to be told to whoever started the server. */
@@ -144,5 +183,5 @@ export const placeOf = (store: StoreSetting): string => {
   if ("pglite" in store) {
     return `kept in ${resolve(store.pglite)}, which outlives this process but not a power cut`
   }
-  return `kept in the database on ${new URL(Redacted.value(store.postgres)).host}`
+  return `kept in ${nameOf(postgresAddressOf(Redacted.value(store.postgres)))}`
 }

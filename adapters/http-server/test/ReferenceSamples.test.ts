@@ -108,7 +108,7 @@ describe.skipIf(!hasTools)("the samples of the reference", () => {
       `run as they are in ${shell}`,
       () =>
         Effect.gen(function* () {
-          const service = yield* startService({ localhostReturnOrigins: true, working: Layer.empty })
+          const service = yield* startService({ working: Layer.empty })
           const tenant = yield* service.makeTenant({ returnOrigins: ["http://localhost:3000"] })
           const baseUrl = `http://127.0.0.1:${service.apiPort}`
           const page = referencePage(JSON.parse(openApiText(baseUrl)), {

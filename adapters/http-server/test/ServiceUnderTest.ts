@@ -49,8 +49,6 @@ export interface ServiceOptions {
   readonly approvalOrigin?: string
   /** Default: one that the system chooses. */
   readonly approvalPort?: number
-  /** Whether `http://localhost` may be a return origin. Default false. */
-  readonly localhostReturnOrigins?: boolean
   /** Default: `require`. */
   readonly migrations?: StoreOptions["migrations"]
   /** Default: one of its own, as no two services on one store have. */
@@ -73,6 +71,7 @@ const configOf = (
 ): ServerConfig => ({
   environment: "test",
   store,
+  host: undefined,
   port: 0,
   approvalPort: 0,
   baseUrl: API_BASE_URL,
@@ -201,12 +200,11 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const watch: StoreWatch = { writes: [], fault: undefined }
   const masterKey = options.masterKey ?? new Uint8Array(randomBytes(MASTER_KEY_BYTES))
   const config = configOf(masterKey, options)
-  const localhostReturnOrigins = options.localhostReturnOrigins ?? false
   const wakeUp = Layer.succeed(WebhookWakeUp)(options.wakeUp ?? WebhookWakeUp.defaultValue())
   const observing = Layer.mergeAll(logTo(log), wakeUp, options.observing ?? Layer.empty)
   const migrations = options.migrations ?? "require"
   const built = yield* watched(watch).pipe(
-    Layer.provideMerge(portsLayer(config, { localhostReturnOrigins, migrations })),
+    Layer.provideMerge(portsLayer(config, { migrations })),
     Layer.provideMerge(observing),
     Layer.build
   )

@@ -1,4 +1,6 @@
+import type { ConnectionOptions } from "node:tls"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -6,7 +8,17 @@ import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import { type Cause, Context, Data, type Duration, Effect, Layer, type Redacted, type Scope } from "effect"
+import {
+  type Cause,
+  Context,
+  Data,
+  type Duration,
+  Effect,
+  Layer,
+  type Redacted,
+  Result,
+  type Scope
+} from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -81,20 +93,28 @@ export interface PostgresOptions {
   /** Longest that a connection for reads, or for writes, is used before a new one takes its place. */
   readonly readConnectionLifetime?: Duration.Input
   readonly writeConnectionLifetime?: Duration.Input
+  /** Asks for encryption whatever the URL says, with authorities of its own. */
+  readonly tls?: ConnectionOptions
+  /** Longest that one connection may take to come about. */
+  readonly connectTimeout?: Duration.Input
+  /** What the server calls these sessions. */
+  readonly applicationName?: string
 }
+
+/** What every session has, whatever the database or the role has set: no crash loses what was acknowledged. */
+const PINNED = { default_transaction_isolation: "read committed", synchronous_commit: "on" } as const
 
 /** What every connection says of itself; what the database or the role has set otherwise does not count. */
 const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<string, string>>) =>
   ({
     url: options.url,
-    applicationName: "svc",
+    applicationName: options.applicationName ?? "svc",
     maxMessageSize: MAX_MESSAGE_BYTES,
-    connectTimeout: "5 seconds",
+    connectTimeout: options.connectTimeout ?? "5 seconds",
+    ...(options.tls === undefined ? {} : { ssl: options.tls }),
     keepAlive: KEEP_ALIVE,
     startupParameters: {
-      default_transaction_isolation: "read committed",
-      // Nothing is acknowledged that a crash of the server could lose.
-      synchronous_commit: "on",
+      ...PINNED,
       ...PLANNING,
       ...startupParameters
     }
@@ -125,6 +145,27 @@ export const connect = (
 
 const waitingForStandby = (client: SqlClient): Effect.Effect<bigint, SqlError> =>
   Effect.map(client.unsafe<{ readonly waiting: bigint }>(WAITING_FOR_STANDBY), ([row]) => row!.waiting)
+
+/** A server, or what stands before it, that gives sessions other settings than they ask for. */
+export class SettingsIgnored extends Data.TaggedError("SettingsIgnored")<{
+  readonly settings: ReadonlyArray<string>
+}> {}
+
+/** Makes sure that a connection comes about, and that its session has what every session must have. */
+export const checkSession = (
+  options: PostgresOptions
+): Effect.Effect<void, SettingsIgnored | SqlError | Cause.TimeoutError> =>
+  Effect.gen(function* () {
+    const client = yield* PgClient.make({ ...configOf(options, {}), maxConnections: 1 })
+    const rows = yield* client.unsafe<{ readonly name: string; readonly setting: string }>(
+      "select name, current_setting(name) as setting from unnest($1::text[]) as name",
+      [Result.getOrThrow(PgTypes.array(Object.keys(PINNED), PgTypes.OID.text))]
+    ).unprepared
+    const ignored = rows.filter(({ name, setting }) => PINNED[name as keyof typeof PINNED] !== setting)
+    if (ignored.length > 0) {
+      return yield* new SettingsIgnored({ settings: ignored.map(({ name }) => name) })
+    }
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.timeout(START_TIMEOUT))
 
 /** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
 export type StoragePorts =

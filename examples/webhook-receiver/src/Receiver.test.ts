@@ -237,6 +237,58 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     }
   })
 
+  it("ends with its launcher, and with the npm of that, however these end", {
+    timeout: 120_000
+  }, async () => {
+    const launcher = `'${process.execPath}' '${join(ROOT, "scripts", "run.mjs")}' '${relative(ROOT, program)}'`
+    for (const [npm, victim] of [
+      ["", "launcher"],
+      ["npm_lifecycle_event=start", "shell"]
+    ] as const) {
+      const port = await freePort()
+      // The shell stands for npm; what it starts tells its own process id.
+      const words = ["-c", `${npm} ${launcher} & echo "launcher $!"; wait`]
+      const child = spawn("bash", words, {
+        env: { ...process.env, ...api, RECEIVER_PORT: String(port), SVC_WEBHOOK_SECRET: SECRET },
+        stdio: ["ignore", "pipe", "pipe"]
+      })
+      ends.push(() => child.kill("SIGKILL"))
+      let output = ""
+      child.stdout.on("data", (chunk) => {
+        output += chunk
+      })
+      await until("the receiver", () => (output.includes("Receiving webhooks") ? true : undefined))
+      const pid = Number(/launcher (\d+)/u.exec(output)?.[1])
+      process.kill(victim === "launcher" ? pid : child.pid!, "SIGKILL")
+      // Its output closes when the last of the three has ended.
+      await new Promise((resolve) => child.stdout.once("close", resolve))
+      const isThere = await fetch(`http://127.0.0.1:${port}/`).then(
+        () => true,
+        () => false
+      )
+      assert.isFalse(isThere)
+    }
+  })
+
+  it("outlives whoever started it without a launcher", { timeout: 120_000 }, async () => {
+    const port = await freePort()
+    const words = ["-c", `'${process.execPath}' '${program}' & echo "receiver $!"; wait`]
+    const child = spawn("bash", words, {
+      env: { PATH: process.env.PATH ?? "", ...api, RECEIVER_PORT: String(port), SVC_WEBHOOK_SECRET: SECRET },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    child.stdout.on("data", (chunk) => {
+      output += chunk
+    })
+    await until("the receiver", () => (output.includes("Receiving webhooks") ? true : undefined))
+    const pid = Number(/receiver (\d+)/u.exec(output)?.[1])
+    ends.push(() => process.kill(pid, "SIGTERM"))
+    child.kill("SIGKILL")
+    await new Promise((resolve) => child.once("exit", resolve))
+    assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_1")), 204)
+  })
+
   it("ends without a word when its output is closed", { timeout: 120_000 }, async () => {
     const env = { ...api, RECEIVER_PORT: String(await freePort()) }
     const words = ["-c", `set -o pipefail; '${process.execPath}' '${program}' | :`]

@@ -1,6 +1,19 @@
 #!/usr/bin/env node
-import { svc } from "../command/SvcCommand.ts"
-import { runCommand } from "../StartFault.ts"
+import { EXIT_OUTPUT_CLOSED, whenOutputCloses } from "../ClosedOutput.ts"
+import { toldAtOnce } from "../command/CommandList.ts"
 
-const { name, run } = svc(process.argv.slice(2))
-runCommand(name, run)
+const words = process.argv.slice(2)
+const told = toldAtOnce(words)
+if (told === undefined) {
+  const [{ svc }, { runCommand }] = await Promise.all([
+    import("../command/SvcCommand.ts"),
+    import("../StartFault.ts")
+  ])
+  const { name, run } = svc(words)
+  runCommand(name, run)
+} else {
+  whenOutputCloses(() => {
+    process.exitCode = EXIT_OUTPUT_CLOSED
+  })
+  console.log(told)
+}

@@ -6,7 +6,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
-import { badUsage } from "../StartFault.ts"
+import { allOf, badUsage } from "../StartFault.ts"
 import { needed, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
@@ -25,7 +25,6 @@ const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
 
 const create: StoreCommand = {
   name: "api-key create",
-  summary: "makes an API key and shows it, once",
   help: helpOf(
     `svc api-key create --organization <id>: makes an API key. It is shown once, and kept as a hash.
 
@@ -36,13 +35,15 @@ const create: StoreCommand = {
   read: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", scope: "many", "expires-at": "one" }, words)
     const { scope, "expires-at": expiresAt } = options
-    const scopes = yield* Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope"))
-    yield* refuseUnless(
-      expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
-      "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
-    )
-    const environment = yield* environmentConfig
-    const id = yield* needed(options.organization, "organization")
+    const { environment, id, scopes } = yield* allOf({
+      scopes: Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope")),
+      expiresAt: refuseUnless(
+        expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
+        "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
+      ),
+      environment: environmentConfig,
+      id: needed(options.organization, "organization")
+    })
     return Effect.gen(function* () {
       const organization = yield* findOrganization(id)
       yield* refuseUnless(
@@ -51,7 +52,7 @@ const create: StoreCommand = {
       )
       yield* refuseUnless(
         environment === "test" || organization.billingAccountReference !== undefined,
-        "a live key needs an organization with a billing account"
+        `a live key needs a billing account; name it with: svc organization update --organization ${organization.id} --billing-account <reference>`
       )
       const organizations = yield* Organizations
       const { now } = yield* organizations.listApiKeys(organization.id)
@@ -75,7 +76,6 @@ const create: StoreCommand = {
 
 const list: StoreCommand = {
   name: "api-key list",
-  summary: "lists the API keys of an organization",
   help: helpOf(
     `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
 
@@ -98,7 +98,6 @@ The last use of a key is exact to an hour.`,
 
 const revoke: StoreCommand = {
   name: "api-key revoke",
-  summary: "revokes an API key, in every process",
   help: helpOf(
     `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 
@@ -108,8 +107,10 @@ request has begun by then may take a second more.`,
   ),
   read: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", "api-key": "one" }, words)
-    const named = yield* needed(options["api-key"], "api-key")
-    const organization = yield* needed(options.organization, "organization")
+    const { named, organization } = yield* allOf({
+      named: needed(options["api-key"], "api-key"),
+      organization: needed(options.organization, "organization")
+    })
     return Effect.gen(function* () {
       yield* findOrganization(organization)
       const organizations = yield* Organizations

@@ -4,8 +4,6 @@ import type { Effect } from "effect"
 export interface Command {
   /** Its words, such as `organization create`. */
   readonly name: string
-  /** In a line, what it does. */
-  readonly summary: string
   /** What its `--help` prints. */
   readonly help: string
   /** Carries it out with the words that follow its name; fails with a `StartFault` when it cannot as given. */

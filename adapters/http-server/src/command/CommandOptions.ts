@@ -1,5 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Effect } from "effect"
+import { nearestOf } from "../Nearest.ts"
 import { badUsage, type StartFault } from "../StartFault.ts"
 
 /** How an option is written: with one value, with a value each time it is given, or alone. */
@@ -31,17 +32,35 @@ const readValue = (kind: OptionKind, value: Given[string]): unknown => {
 /** What an option may be called if it is to be told; whatever else was given may be a secret in the wrong place. */
 const TELLABLE_OPTION = /^--[a-z][a-z-]{0,31}$/u
 
-/** Which option is not known, or lacks its value. */
+const unknownLine = (rawName: string, options: ParseArgsOptionsConfig): string => {
+  const meant = nearestOf(rawName.slice(2), Object.keys(options))
+  return `unknown option ${rawName}${meant === undefined ? "" : ` (was --${meant} meant?)`}; see --help`
+}
+
+/** Which options are not known, or lack their value. */
 const faultIn = (words: ReadonlyArray<string>, options: ParseArgsOptionsConfig): StartFault => {
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
-  for (const token of tokens) {
-    if (token.kind !== "option" || !TELLABLE_OPTION.test(token.rawName)) continue
-    if (!Object.hasOwn(options, token.name)) return badUsage(`unknown option ${token.rawName}; see --help`)
-    if (options[token.name]?.type === "string" && token.value === undefined) {
-      return badUsage(`${token.rawName} has no value; see --help`)
-    }
-  }
-  return badUsage("an option is not known or has no value; see --help")
+  const lines = tokens.flatMap((token) => {
+    if (token.kind !== "option" || !TELLABLE_OPTION.test(token.rawName)) return []
+    if (!Object.hasOwn(options, token.name)) return unknownLine(token.rawName, options)
+    const lacks = options[token.name]?.type === "string" && token.value === undefined
+    return lacks ? `${token.rawName} has no value; see --help` : []
+  })
+  return badUsage(
+    lines.length === 0 ? "an option is not known or has no value; see --help" : [...new Set(lines)].join("\n")
+  )
+}
+
+/** An option that is to have one value, given again, would drop the first. */
+const repeatedIn = (
+  kinds: Readonly<Record<string, OptionKind>>,
+  words: ReadonlyArray<string>,
+  options: ParseArgsOptionsConfig
+): StartFault | undefined => {
+  const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
+  const names = tokens.flatMap((token) => (token.kind === "option" ? token.name : []))
+  const repeated = names.find((name, at) => kinds[name] === "one" && names.indexOf(name) !== at)
+  return repeated === undefined ? undefined : badUsage(`--${repeated} is given twice`)
 }
 
 /** Reads the options of a command; one that it does not have, and a word that is no option, are refused. */
@@ -52,7 +71,7 @@ export const readOptions = <const Kinds extends Readonly<Record<string, OptionKi
   const options: ParseArgsOptionsConfig = Object.fromEntries(
     Object.entries(kinds).map(([name, kind]) => [name, CONFIGURATIONS[kind]])
   )
-  return Effect.try({
+  const read = Effect.try({
     try: () => {
       const given: Given = parseArgs({ args: [...words], options, strict: true }).values
       return Object.fromEntries(
@@ -60,6 +79,10 @@ export const readOptions = <const Kinds extends Readonly<Record<string, OptionKi
       ) as Options<Kinds>
     },
     catch: () => faultIn(words, options)
+  })
+  return Effect.flatMap(read, (given) => {
+    const fault = repeatedIn(kinds, words, options)
+    return fault === undefined ? Effect.succeed(given) : Effect.fail(fault)
   })
 }
 

@@ -7,7 +7,6 @@ import type { StoreCommand } from "./StoreCommand.ts"
 
 const acknowledgeHistory: StoreCommand = {
   name: "store acknowledge-history",
-  summary: "says that the database went back or was replaced, and goes on from there",
   help: helpOf(
     `svc store acknowledge-history: after a failover, a restore or a move to another server, says that the database is to go on
 as it is. Until then servers on it are not ready, and neither decide nor record anything, since it may lack what was

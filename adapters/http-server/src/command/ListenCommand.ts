@@ -91,7 +91,6 @@ Webhook secret for the receiver: ${secret}`
 /** `svc listen`: what a developer's receiver would get as webhooks, without an address that the server can reach. */
 export const listenCommand: Command = {
   name: "listen",
-  summary: "forwards events of a running server to a local address, as webhooks are sent",
   help: helpOf(
     `svc listen --forward-to <url>: reads the events of an organization from a running server (GET /v1/events) and posts each
 one to an address of this machine, signed and shaped as a webhook. The server needs no endpoint and no way to that address.

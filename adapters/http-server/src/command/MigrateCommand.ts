@@ -1,23 +1,23 @@
 import { printedMigrations } from "@svc/store-postgres/Migrations"
-import { DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
+import { checkSession, DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_OF, serverStoreConfig } from "../Config.ts"
-import { migrationFault, storeFault } from "../StartFault.ts"
+import { connectionTo, patiently } from "../DatabaseReach.ts"
+import { startFaultOf } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const migrate = Effect.gen(function* () {
   const { postgres: url } = yield* serverStoreConfig
-  const names = yield* Effect.mapError(migrateServer({ url }), (error) =>
-    error._tag === "MigrationFailed" ? migrationFault(error.migration) : storeFault()
-  )
+  const { address, options } = yield* connectionTo(url)
+  const migrated = Effect.andThen(checkSession(options), migrateServer(options))
+  const names = yield* Effect.mapError(patiently(address, migrated), (fault) => startFaultOf(fault, address))
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
 
 /** `svc migrate` (part 9). What it prints with `--print-sql` is safe to run again. */
 export const migrateCommand: Command = {
   name: "migrate",
-  summary: "brings the schema of a Postgres server up to date",
   help: helpOf(
     `svc migrate: brings the schema of a Postgres server up to date. Safe to run by several processes at once, and while
 servers of the release before are running.

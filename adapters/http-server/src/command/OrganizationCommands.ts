@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import type { IdentityAlgorithm, IdentitySettings, Organization } from "@svc/domain/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
-import { isRegistrableReturnOrigin } from "@svc/domain/ReturnUrl"
+import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/ReturnUrl"
 import { parseTarget } from "@svc/domain/WebhookTarget"
 import { keySetFault } from "@svc/identity-jwt/IdentityKey"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
@@ -10,8 +10,8 @@ import { isJsonObject } from "@svc/protocol/Json"
 import { parseStrictJson } from "@svc/protocol/StrictJson"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
-import { environmentConfig, helpOf, SETTINGS_OF } from "../Config.ts"
-import { badUsage, type StartFault } from "../StartFault.ts"
+import { environmentConfig, helpOf, loopbackConfig, SETTINGS_OF } from "../Config.ts"
+import { allOf, badUsage, type StartFault } from "../StartFault.ts"
 import { needed, type Options, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -19,7 +19,7 @@ const ALGORITHMS: ReadonlyArray<IdentityAlgorithm> = ["ES256", "EdDSA", "PS256",
 const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
 const MAX_GRACE_SECONDS = 3600
 
-const CREATE_OPTIONS = {
+const SETTING_OPTIONS = {
   name: "one",
   "billing-account": "one",
   "return-origin": "many",
@@ -35,7 +35,14 @@ const CREATE_OPTIONS = {
 /** Longest name of an organization, in code points: end users read it. */
 const MAX_NAME_CHARACTERS = 255
 
-type CreateOptions = Options<typeof CREATE_OPTIONS>
+type SettingOptions = Options<typeof SETTING_OPTIONS>
+
+/** The deployment that serves the organization, as far as its settings must suit it. */
+interface Surroundings {
+  readonly environment: Organization["environment"]
+  /** Whether the keys of identity assertions may be at an address of this machine. */
+  readonly loopbackAllowed: boolean
+}
 
 const readKeySet = Effect.fnUntraced(function* (
   path: string,
@@ -56,84 +63,99 @@ const readKeySet = Effect.fnUntraced(function* (
   return { keys: keys as ReadonlyArray<object> }
 })
 
+const KEYS_FAULT =
+  "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are (on this machine: with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment)"
+
+/** Where the options say that the keys are, if they do. */
 const keysOf = Effect.fnUntraced(function* (
-  options: CreateOptions,
+  { "identity-jwks": path, "identity-jwks-uri": jwksUri }: SettingOptions,
   algorithms: ReadonlyArray<IdentityAlgorithm>,
   loopbackAllowed: boolean
-): Effect.fn.Return<IdentitySettings["keys"], StartFault> {
-  const { "identity-jwks": path, "identity-jwks-uri": jwksUri } = options
-  if (path !== undefined && jwksUri === undefined) return { jwks: yield* readKeySet(path, algorithms) }
-  if (
-    path === undefined &&
-    jwksUri !== undefined &&
-    parseTarget(jwksUri, { loopbackAllowed }) !== undefined
-  ) {
-    return { jwksUri }
-  }
-  return yield* badUsage(
-    "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are"
-  )
+): Effect.fn.Return<IdentitySettings["keys"] | undefined, StartFault> {
+  if (path === undefined && jwksUri === undefined) return undefined
+  if (path !== undefined && jwksUri !== undefined) return yield* badUsage(KEYS_FAULT)
+  if (path !== undefined) return { jwks: yield* readKeySet(path, algorithms) }
+  const isSound = parseTarget(jwksUri ?? "", { loopbackAllowed }) !== undefined
+  return isSound ? { jwksUri: jwksUri ?? "" } : yield* badUsage(KEYS_FAULT)
 })
 
+/** The identity settings that the options say, over those there are. */
 const identityOf = Effect.fnUntraced(function* (
-  options: CreateOptions,
-  environment: Organization["environment"]
+  options: SettingOptions,
+  { loopbackAllowed }: Surroundings,
+  present: IdentitySettings | undefined
 ): Effect.fn.Return<IdentitySettings | undefined, StartFault> {
   const isAbsent = Object.entries(options).every(
     ([name, value]) => !name.startsWith("identity-") || value === undefined || value.length === 0
   )
-  if (isAbsent) return undefined
+  if (isAbsent) return present
   const { "identity-algorithm": named } = options
-  const algorithms = yield* Effect.forEach(named.length === 0 ? ["ES256"] : named, (name) =>
-    oneOf(ALGORITHMS, name, "identity-algorithm")
-  )
-  return {
-    issuer: yield* needed(options["identity-issuer"], "identity-issuer"),
-    audience: yield* needed(options["identity-audience"], "identity-audience"),
-    algorithms,
-    keys: yield* keysOf(options, algorithms, environment === "test")
-  }
+  const algorithms =
+    named.length === 0
+      ? (present?.algorithms ?? ["ES256" as const])
+      : yield* Effect.forEach(named, (name) => oneOf(ALGORITHMS, name, "identity-algorithm"))
+  return yield* allOf({
+    issuer: needed(options["identity-issuer"] ?? present?.issuer, "identity-issuer"),
+    audience: needed(options["identity-audience"] ?? present?.audience, "identity-audience"),
+    algorithms: Effect.succeed(algorithms),
+    keys: Effect.flatMap(keysOf(options, algorithms, loopbackAllowed), (keys = present?.keys) =>
+      keys === undefined ? Effect.fail(badUsage(KEYS_FAULT)) : Effect.succeed(keys)
+    )
+  })
 })
 
-/** A live organization states how late outcomes may be reported; a test one need not (part 5). */
-const graceOf = Effect.fnUntraced(function* (
-  text: string | undefined,
+const graceOf = (text: string): Effect.Effect<number, StartFault> => {
+  const seconds = /^\d{1,4}$/u.test(text) ? Number(text) : Number.NaN
+  return seconds <= MAX_GRACE_SECONDS
+    ? Effect.succeed(seconds)
+    : Effect.fail(badUsage(`--report-grace-seconds must be 0 to ${MAX_GRACE_SECONDS}`))
+}
+
+const nameOf = (text: string): Effect.Effect<string, StartFault> =>
+  [...text].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(text)
+    ? Effect.succeed(text)
+    : Effect.fail(
+        badUsage(`--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`)
+      )
+
+const returnOriginsOf = (
+  origins: ReadonlyArray<string>,
   environment: Organization["environment"]
-): Effect.fn.Return<number, StartFault> {
-  if (text === undefined && environment === "test") return 0
-  const stated = yield* needed(text, "report-grace-seconds")
-  const seconds = /^\d{1,4}$/u.test(stated) ? Number(stated) : Number.NaN
-  yield* refuseUnless(seconds <= MAX_GRACE_SECONDS, "--report-grace-seconds must be 0 to 3600")
-  return seconds
-})
+): Effect.Effect<ReadonlyArray<string>, StartFault> =>
+  origins.every((origin) => isRegistrableReturnOrigin(origin, allowsLocalhostReturn(environment)))
+    ? Effect.succeed(origins)
+    : Effect.fail(badUsage("--return-origin must be an https origin such as https://shop.example"))
 
+/** The settings that the options say, over those there are, if any. */
 const settingsOf = Effect.fnUntraced(function* (
-  options: CreateOptions,
-  environment: Organization["environment"]
+  options: SettingOptions,
+  surroundings: Surroundings,
+  present?: Organization
 ): Effect.fn.Return<Omit<Organization, "id">, StartFault> {
-  const { "billing-account": billingAccountReference, "return-origin": returnOrigins } = options
-  yield* refuseUnless(
-    returnOrigins.every((origin) => isRegistrableReturnOrigin(origin, environment === "test")),
-    "--return-origin must be an https origin such as https://shop.example"
-  )
-  const identity = yield* identityOf(options, environment)
-  const name = yield* needed(options.name, "name")
-  yield* refuseUnless(
-    [...name].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(name),
-    `--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`
-  )
+  const { environment } = surroundings
+  const { "return-origin": origins } = options
+  const billingAccountReference = options["billing-account"] ?? present?.billingAccountReference
+  // A live organization states how late outcomes may be reported; a test one need not (part 5).
+  const grace = options["report-grace-seconds"] ?? (environment === "test" ? "0" : undefined)
+  const enrolment = options["passkey-enrolment"] ?? present?.passkeyEnrolment ?? "FIRST_USE"
+  const { identity, ...others } = yield* allOf({
+    name: Effect.flatMap(needed(options.name ?? present?.name, "name"), nameOf),
+    identity: identityOf(options, surroundings, present?.identity),
+    returnOrigins:
+      present !== undefined && origins.length === 0
+        ? Effect.succeed(present.returnOrigins)
+        : returnOriginsOf(origins, environment),
+    reportGraceSeconds:
+      present !== undefined && options["report-grace-seconds"] === undefined
+        ? Effect.succeed(present.reportGraceSeconds)
+        : Effect.flatMap(needed(grace, "report-grace-seconds"), graceOf),
+    passkeyEnrolment: oneOf(ENROLMENTS, enrolment, "passkey-enrolment")
+  })
   return {
     environment,
-    name,
+    ...others,
     ...(billingAccountReference === undefined ? {} : { billingAccountReference }),
-    ...(identity === undefined ? {} : { identity }),
-    returnOrigins,
-    reportGraceSeconds: yield* graceOf(options["report-grace-seconds"], environment),
-    passkeyEnrolment: yield* oneOf(
-      ENROLMENTS,
-      options["passkey-enrolment"] ?? "FIRST_USE",
-      "passkey-enrolment"
-    )
+    ...(identity === undefined ? {} : { identity })
   }
 })
 
@@ -164,13 +186,12 @@ export const findOrganization = Effect.fnUntraced(function* (id: string) {
   return found ?? (yield* badUsage("--organization names none of the store"))
 })
 
-const create: StoreCommand = {
-  name: "organization create",
-  summary: "makes an organization",
-  help: helpOf(
-    `svc organization create --name <name>: makes an organization, and prints it.
+/** What suits no deployment at all does not suit these either. */
+const ANY: Surroundings = { environment: "test", loopbackAllowed: true }
 
-  --billing-account <reference>      needed for live keys
+const readSurroundings = allOf({ environment: environmentConfig, loopbackAllowed: loopbackConfig })
+
+const OPTIONS_HELP = `  --billing-account <reference>      needed for live keys
   --return-origin <origin>...        where approvals may return to, such as https://shop.example
   --report-grace-seconds <0-3600>    how late an outcome may be reported; default 0, to be stated for live
   --passkey-enrolment <how>          when an end user without a passkey may create one while approving: FIRST_USE
@@ -180,11 +201,27 @@ const create: StoreCommand = {
   --identity-issuer <iss>            who vouches for end users; goes with the next two
   --identity-audience <aud>
   --identity-jwks-uri <address>      where its public keys are, kept for 5 minutes; or --identity-jwks <file>, a key set
-  --identity-algorithm <alg>...      ES256 (default), EdDSA, PS256, RS256`,
-    SETTINGS_OF.storeAndEnvironment
+  --identity-algorithm <alg>...      ES256 (default), EdDSA, PS256, RS256`
+
+const create: StoreCommand = {
+  name: "organization create",
+  help: helpOf(
+    `svc organization create --name <name>: makes an organization, and prints it.
+
+${OPTIONS_HELP}`,
+    SETTINGS_OF.organization
   ),
   read: Effect.fnUntraced(function* (words) {
-    const settings = yield* settingsOf(yield* readOptions(CREATE_OPTIONS, words), yield* environmentConfig)
+    const options = yield* readOptions(SETTING_OPTIONS, words)
+    // Where the environment is missing, that is told beside what is wrong in any environment.
+    const surroundings = yield* Effect.result(readSurroundings)
+    const { settings } = yield* allOf({
+      settings: settingsOf(
+        options,
+        Result.getOrElse(surroundings, () => ANY)
+      ),
+      surroundings: Effect.fromResult(surroundings)
+    })
     return Effect.gen(function* () {
       const organizations = yield* Organizations
       const { now } = yield* organizations.listApiKeys("")
@@ -203,7 +240,6 @@ const create: StoreCommand = {
 
 const show: StoreCommand = {
   name: "organization show",
-  summary: "prints an organization and its settings",
   help: helpOf(
     "svc organization show --organization <id>: prints an organization and its settings.",
     SETTINGS_OF.store
@@ -218,4 +254,38 @@ const show: StoreCommand = {
   })
 }
 
-export const organizationCommands: ReadonlyArray<StoreCommand> = [create, show]
+const update: StoreCommand = {
+  name: "organization update",
+  help: helpOf(
+    `svc organization update --organization <id>: changes the settings that are given and leaves the others, and prints all.
+Servers follow at once. Options that may be given several times replace all values there are.
+
+  --name <name>
+${OPTIONS_HELP}`,
+    SETTINGS_OF.organization
+  ),
+  read: Effect.fnUntraced(function* (words) {
+    const { organization: named, ...options } = yield* readOptions(
+      { organization: "one", ...SETTING_OPTIONS },
+      words
+    )
+    const isNothing = Object.values(options).every((value) => value === undefined || value.length === 0)
+    const { id, surroundings } = yield* allOf({
+      id: needed(named, "organization"),
+      change: refuseUnless(!isNothing, "no setting is named; see --help"),
+      surroundings: readSurroundings
+    })
+    return Effect.gen(function* () {
+      const present = yield* findOrganization(id)
+      yield* refuseUnless(
+        present.environment === surroundings.environment,
+        "the organization is of another environment"
+      )
+      const organization = { id, ...(yield* settingsOf(options, surroundings, present)) }
+      const organizations = yield* Organizations
+      return { organization: id, act: Effect.as(organizations.put(organization), shown(organization)) }
+    })
+  })
+}
+
+export const organizationCommands: ReadonlyArray<StoreCommand> = [create, update, show]

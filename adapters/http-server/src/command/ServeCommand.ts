@@ -1,13 +1,15 @@
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, serverConfig } from "../Config.ts"
+import { helpOf, SETTINGS_OF, serverConfig, warnOfSettings } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
-import { listenersLayer, portsLayer } from "../Service.ts"
-import { workerLayer } from "../Worker.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
+  yield* warnOfSettings("svc")
   const config = yield* serverConfig
+  const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
+    Promise.all([import("../Service.ts"), import("../Worker.ts")])
+  )
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(
       Effect.logInfo("serving").pipe(
@@ -23,7 +25,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   )
   return yield* announced.pipe(
     Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
-    Layer.provide(portsLayer(config, { localhostReturnOrigins: false, migrations: "require" })),
+    Layer.provide(portsLayer(config, { migrations: "require" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch
   )
@@ -32,7 +34,6 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
 /** `svc serve` (part 9): the API and the approval pages, until it is interrupted. */
 export const serveCommand: Command = {
   name: "serve",
-  summary: "the API, the approval pages and a worker",
   help: helpOf(
     `svc serve: the API and the approval pages, and a worker beside them that records what comes due.
 

@@ -79,7 +79,6 @@ const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean, masterKeys
 
 const rotate: StoreCommand = {
   name: "signing-key rotate",
-  summary: "publishes a new signing key, which signs after 900 s",
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
 set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
@@ -98,7 +97,6 @@ key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key th
 
 const list: StoreCommand = {
   name: "signing-key list",
-  summary: "lists the signing keys and says which of them signs",
   help: helpOf(
     `svc signing-key list: lists the signing keys, oldest first: signing, pending (published, signs from the time given),
 retired (published, private half removed) or withdrawn (out of the key set).`,
@@ -130,7 +128,6 @@ const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: Master
 
 const withdraw: StoreCommand = {
   name: "signing-key withdraw",
-  summary: "takes a compromised signing key out of the key set, at once",
   help: helpOf(
     `svc signing-key withdraw <kid> --reason <text>: takes a compromised signing key out of the key set and removes its private
 half, at once and for good. If it is the key that signs, a new one takes its place in the same step, and a key that waits for

@@ -132,6 +132,92 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
       })
     )
 
+    it.effect("change what is named of an organization, and leave the rest", () =>
+      Effect.gen(function* () {
+        const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
+        const uri = "https://id.example/keys"
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", "--return-origin", "https://shop.example", "--billing-account", "ba_1"],
+          ...[...identity, "--identity-jwks-uri", uri, "--identity-algorithm", "EdDSA"]
+        ])
+        const of = ["--organization", made.organization_id]
+        const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y" })
+        const keys = [{ kty: "EC", crv: "P-256", x: "x", y: "y" }]
+        let expected = made
+        for (const [options, change] of [
+          [["--name", "Shop & Sons"], { name: "Shop & Sons" }],
+          [["--billing-account", "ba_2"], { billing_account_reference: "ba_2" }],
+          [["--report-grace-seconds", "60"], { report_grace_seconds: 60 }],
+          [["--passkey-enrolment", "CALLER_ALLOWED"], { passkey_enrolment: "CALLER_ALLOWED" }],
+          [
+            ["--return-origin", "https://a.example", "--return-origin", "http://localhost:3000"],
+            { return_origins: ["https://a.example", "http://localhost:3000"] }
+          ],
+          [["--identity-audience", "other"], { identity: { ...made.identity, audience: "other" } }],
+          [
+            ["--identity-jwks", jwks, "--identity-algorithm", "ES256"],
+            {
+              identity: {
+                issuer: "https://id.example",
+                audience: "other",
+                algorithms: ["ES256"],
+                jwks: { keys }
+              }
+            }
+          ]
+        ] as const) {
+          expected = { ...expected, ...change }
+          assert.deepStrictEqual(yield* run("organization update", [...of, ...options, "--json"]), expected)
+          assert.deepStrictEqual(yield* run("organization show", of), expected)
+        }
+        const [entry] = yield* logged(run("organization update", [...of, "--name", "Shop"]))
+        assert.deepInclude(entry, { organization: made.organization_id, command: "organization update" })
+        assert.deepStrictEqual(entry?.arguments, [...of, "--name", "Shop"])
+      })
+    )
+
+    it.effect("refuse a change as they refuse a creation, and then change nothing", () =>
+      Effect.gen(function* () {
+        const made = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", made.organization_id]
+        for (const [options, told] of [
+          [["--name", "a\u0007"], "--name must have"],
+          [["--report-grace-seconds", "3601"], "--report-grace-seconds must be 0 to 3600"],
+          [["--return-origin", "http://shop.example"], "--return-origin must be an https origin"],
+          [["--passkey-enrolment", "never"], "--passkey-enrolment must be one of"],
+          [["--identity-issuer", "i", "--identity-audience", "a"], "one of --identity-jwks and an https"],
+          [["--identity-jwks-uri", "http://localhost/jwks"], "--identity-issuer is missing"],
+          [[], "no setting is named"],
+          [["--name", "x", "--name", "y"], "--name is given twice"]
+        ] as const) {
+          const [code, line] = yield* faultOf("organization update", [...of, ...options])
+          assert.strictEqual(code, 64)
+          assert.isTrue(line.startsWith(told), line)
+        }
+        const live = yield* faultOf("organization update", [...of, "--name", "x"], {
+          SVC_ENVIRONMENT: "live"
+        })
+        assert.deepStrictEqual(live, [64, "the organization is of another environment"])
+        assert.deepStrictEqual(yield* run("organization show", of), made)
+      })
+    )
+
+    it.effect("take an address of this machine for keys where the servers would", () =>
+      Effect.gen(function* () {
+        const options = [
+          ...["--name", "Shop", "--identity-issuer", "i", "--identity-audience", "a"],
+          ...["--identity-jwks-uri", "http://localhost:3000/jwks"]
+        ]
+        assert.match(
+          (yield* faultOf("organization create", options))[1],
+          /with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment/u
+        )
+        const allowed = { SVC_WEBHOOK_ALLOW_LOOPBACK: "true" }
+        const made = yield* run("organization create", options, allowed)
+        assert.strictEqual(made.identity.jwks_uri, "http://localhost:3000/jwks")
+      })
+    )
+
     it.effect("make keys for it, list and revoke them", () =>
       Effect.gen(function* () {
         const { organization_id } = yield* run("organization create", ["--name", "Shop"])
@@ -164,7 +250,13 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
           ["--organization", unpaid.organization_id],
           live
         )
-        assert.deepStrictEqual([code, line], [64, "a live key needs an organization with a billing account"])
+        assert.deepStrictEqual(
+          [code, line],
+          [
+            64,
+            `a live key needs a billing account; name it with: svc organization update --organization ${unpaid.organization_id} --billing-account <reference>`
+          ]
+        )
         const paid = yield* run("organization create", [...create, "--billing-account", "ba_1"], live)
         const key = yield* run("api-key create", ["--organization", paid.organization_id], live)
         assert.match(key.api_key, /^svc_live_/u)
@@ -372,7 +464,21 @@ describe("bad options", () => {
       assert.match(yield* lineOf("organization show", []), /^64 --organization is missing/u)
       assert.match(yield* lineOf("api-key create", [...of, "--scope", "all"]), /^64 --scope must be one of/u)
       assert.match(yield* lineOf("api-key create", [...of, "--expires-at", "soon"]), /^64 --expires-at must/u)
-      assert.match(yield* lineOf("api-key revoke", of), /^64 --api-key is missing/u)
+      assert.strictEqual(
+        yield* lineOf("api-key revoke", []),
+        "64 --api-key is missing\n--organization is missing"
+      )
+      assert.strictEqual(
+        yield* lineOf("organization create", ["--identity-algorithm", "none"], { SVC_ENVIRONMENT: "" }),
+        [
+          "64 --name is missing",
+          "--identity-issuer is missing",
+          "--identity-audience is missing",
+          "--identity-algorithm must be one of ES256, EdDSA, PS256, RS256",
+          "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are (on this machine: with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment)",
+          "SVC_ENVIRONMENT is missing; it must be test or live"
+        ].join("\n")
+      )
       assert.match(
         yield* lineOf("signing-key rotate", [], { SVC_MASTER_KEY: "short" }),
         /^78 SVC_MASTER_KEY must be/u

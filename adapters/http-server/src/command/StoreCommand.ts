@@ -6,7 +6,8 @@ import { OperatorLog } from "@svc/store-postgres/OperatorLog"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../Config.ts"
-import { type StartFault, storeFault } from "../StartFault.ts"
+import { databaseFault } from "../DatabaseFault.ts"
+import { allOf, type StartFault } from "../StartFault.ts"
 import { storageLayer } from "../StoreLayer.ts"
 import type { Command } from "./Command.ts"
 
@@ -74,7 +75,7 @@ export const answerOf = Effect.fnUntraced(function* (
       yield* recorded(name, given, organization)
       return yield* act
     })
-  ).pipe(Effect.catchTag("StoreUnavailable", () => Effect.fail(storeFault())))
+  ).pipe(Effect.catchTag("StoreUnavailable", (fault) => Effect.fail(databaseFault(fault, undefined))))
 })
 
 /** What the store has to tell goes where it does not mix with the answer. */
@@ -83,15 +84,12 @@ const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLo
 /** A command on the store that `SVC_STORE` names, answered as JSON (part 9). */
 export const onStore = (command: StoreCommand): Command => ({
   name: command.name,
-  summary: command.summary,
   help: command.help,
   run: (words) =>
     Effect.gen(function* () {
+      const { store } = yield* allOf({ plan: command.read(withoutJson(words)), store: storeConfig })
       const answer = yield* answerOf(command, words, (work) =>
-        Effect.gen(function* () {
-          const store = yield* storeConfig
-          return yield* Effect.provide(work, storageLayer(store, { migrations: "require" }))
-        })
+        Effect.provide(work, storageLayer(store, { migrations: "require" }))
       ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(JSON.stringify(answer, null, 2))
     })

@@ -1,7 +1,15 @@
+import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Console, Effect } from "effect"
 import type { StartFault } from "../StartFault.ts"
-import { COMMANDS, svc } from "./SvcCommand.ts"
+import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { COMMANDS } from "./CommandList.ts"
+import { organizationCommands } from "./OrganizationCommands.ts"
+import { signingKeyCommands } from "./SigningKeyCommands.ts"
+import { svc } from "./SvcCommand.ts"
+import { webhookCommands } from "./WebhookCommands.ts"
 
 type Variables = Readonly<Record<string, string>>
 
@@ -17,6 +25,54 @@ const print = (env: Variables, ...words: ReadonlyArray<string>): Effect.Effect<s
 
 const faultOf = (env: Variables, ...words: ReadonlyArray<string>) =>
   Effect.map(Effect.flip(print(env, ...words)), ({ exitCode, line }) => [exitCode, line] as const)
+
+const SVC = fileURLToPath(new URL("../bin/svc.ts", import.meta.url))
+
+/** Tells on the standard error which files are loaded. */
+const LISTING = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module"
+  registerHooks({ load: (url, context, next) => (process.stderr.write(url + "\\n"), next(url, context)) })
+`)}`
+
+const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
+
+describe.skipIf(!RUNS_TYPESCRIPT)("svc as a program", () => {
+  for (const [words, told] of [
+    [["--version"], /^\d+\.\d+\.\d+\n$/u],
+    [["--help"], /\n {2}svc organization update {3,}changes settings/u],
+    [["api-key", "--help"], /\n {2}svc api-key revoke /u]
+  ] as const) {
+    it(`loads no command, and nothing of Effect, for ${words.join(" ")}`, () => {
+      const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", LISTING, SVC, ...words], {
+        encoding: "utf8"
+      })
+      assert.match(stdout, told)
+      assert.strictEqual(status, 0)
+      const files = stderr.split("\n").filter((url) => url.startsWith("file:"))
+      assert.deepStrictEqual(
+        files.map((url) => url.slice(url.lastIndexOf("/src/") + 1)),
+        ["src/bin/svc.ts", "src/ClosedOutput.ts", "src/command/CommandList.ts"]
+      )
+    })
+  }
+
+  it("tells the version that its package has", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
+    const { stdout } = spawnSync(process.execPath, [SVC, "--version"], { encoding: "utf8" })
+    assert.strictEqual(stdout, `${version}\n`)
+  })
+
+  it("lists every command that there is", async () => {
+    const loaded = await Promise.all(COMMANDS.map(({ load }) => load()))
+    assert.deepStrictEqual(
+      loaded.map(({ name }) => name),
+      COMMANDS.map(({ name }) => name)
+    )
+    const there = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...webhookCommands]
+    const names = COMMANDS.map(({ name }) => name)
+    for (const { name } of there) assert.include(names, name)
+  })
+})
 
 describe("the words of svc", () => {
   it.effect("that are no command end with 64 and a line that tells no secret", () =>
@@ -61,8 +117,12 @@ describe("the words of svc", () => {
       const unnamed = "an option is not known or has no value; see --help"
       for (const [words, line] of [
         [["serve", "--worker"], "unknown option --worker; see --help"],
-        [["listen", "--frm-start"], "unknown option --frm-start; see --help"],
-        [["listen", "--api-kye=svc_live_AAAA"], "unknown option --api-kye; see --help"],
+        [["listen", "--frm-start"], "unknown option --frm-start (was --from-start meant?); see --help"],
+        [
+          ["listen", "--api-kye=svc_live_AAAA", "--jsn", "--elsewhere"],
+          "unknown option --api-kye (was --api-key meant?); see --help\nunknown option --jsn (was --json meant?); see --help\nunknown option --elsewhere; see --help"
+        ],
+        [["listen", "--after", "1", "--after", "2"], "--after is given twice"],
         [["listen", "--after"], "--after has no value; see --help"],
         [["listen", "--after", "--json"], unnamed],
         [["listen", "--json=x"], unnamed],
@@ -77,16 +137,31 @@ describe("the words of svc", () => {
   it.effect("end with 78 where a setting is missing or bad", () =>
     Effect.gen(function* () {
       const form = "it must be a postgres:// URL"
-      assert.deepStrictEqual(yield* faultOf({}, "worker"), [78, `SVC_STORE is missing; ${form}`])
+      const key = { SVC_MASTER_KEY: "A".repeat(43) }
+      assert.deepStrictEqual(yield* faultOf({}, "worker"), [
+        78,
+        `SVC_STORE is missing; ${form}\nSVC_MASTER_KEY is missing; it must be 32 bytes as unpadded base64url`
+      ])
       const server =
         "SVC_STORE must be a postgres:// URL: a store in memory or in a folder is the business of the one process that has it open"
-      assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "memory" }, "worker"), [78, server])
+      assert.deepStrictEqual(yield* faultOf({ ...key, SVC_STORE: "memory" }, "worker"), [78, server])
       assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "pglite:x" }, "migrate"), [78, server])
       const [code, line] = yield* faultOf({ SVC_STORE: "memory" }, "signing-key", "list")
       assert.strictEqual(code, 78)
       assert.match(
         line,
         /^SVC_STORE must be pglite:<folder> or a postgres:\/\/ URL: memory ends with the command$/u
+      )
+    })
+  )
+
+  it.effect("are told with the settings, where both are wrong", () =>
+    Effect.gen(function* () {
+      const [code, line] = yield* faultOf({}, "api-key", "create", "--scope", "all")
+      assert.strictEqual(code, 64)
+      assert.deepStrictEqual(
+        line.split("\n").map((told) => told.split(" ")[0]),
+        ["--scope", "--organization", "SVC_ENVIRONMENT", "SVC_STORE"]
       )
     })
   )

@@ -19,9 +19,22 @@ const MAX_BODY_BYTES = 1_048_576
 const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
   secret_malformed: "the secret is not svc_wh_ and 32 bytes as base64url",
   header_malformed: "the signature is not t=<unix seconds>,v1=<64 lower-case hex characters>",
-  timestamp_out_of_tolerance: "t is too far from the clock",
+  timestamp_out_of_tolerance: "t is too far from this machine's clock",
   signature_mismatch:
     "another secret, or the body is not the bytes that were sent (HMAC-SHA256 over t, a full stop and the body; the key is the 32 bytes that what follows svc_wh_ decodes to as base64url)"
+}
+
+/** What is wrong with a signature, and what to do where that is not plain. */
+const detailOf = (
+  reason: WebhookSignatureFault,
+  { header, now, toleranceSeconds }: { header: string; now: number; toleranceSeconds: number }
+): string => {
+  const [, t] = /^t=(\d{1,15}),/u.exec(header) ?? []
+  if (reason !== "timestamp_out_of_tolerance" || t === undefined) return WORDS[reason]
+  const off = Number(t) - now
+  const told = `${Math.abs(off)} s ${off < 0 ? "behind" : "ahead of"} it, where ${toleranceSeconds} s are let pass`
+  const enough = Math.abs(off) + WEBHOOK_TOLERANCE_SECONDS
+  return `${WORDS[reason]}: ${told}; --tolerance ${enough} checks the rest of a webhook that was kept`
 }
 
 /** Where a body is read from. */
@@ -72,7 +85,6 @@ const toleranceOf = Effect.fnUntraced(function* (text: string | undefined) {
 
 const verify: Command = {
   name: "webhook verify",
-  summary: "checks the signature of a webhook whose raw body comes on the standard input",
   help: helpOf(
     `svc webhook verify --signature <Svc-Signature>: checks a webhook. Its raw body, byte for byte, is read from the standard
 input; a body that was parsed and written again does not verify.
@@ -103,11 +115,8 @@ One line tells the result. Exits 0 when the signature is valid, 1 when it is not
     const verified = verifyWebhookSignature({ secret, header, body, now, toleranceSeconds })
     if (Result.isFailure(verified)) {
       const { reason } = verified.failure
-      yield* Console.log(
-        given.json
-          ? JSON.stringify({ valid: false, reason, detail: WORDS[reason] })
-          : `invalid: ${WORDS[reason]}`
-      )
+      const detail = detailOf(reason, { header, now, toleranceSeconds })
+      yield* Console.log(given.json ? JSON.stringify({ valid: false, reason, detail }) : `invalid: ${detail}`)
       return yield* new CheckFailed()
     }
     const signedAt = formatInstant(BigInt(verified.success.timestamp) * NANOS_PER_SECOND)

@@ -2,7 +2,7 @@ import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, workerConfig } from "../Config.ts"
+import { helpOf, SETTINGS_OF, warnOfSettings, workerConfig } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
 import * as StoreLayer from "../StoreLayer.ts"
 import { workerLayer } from "../Worker.ts"
@@ -10,6 +10,7 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
+  yield* warnOfSettings("svc")
   const { logLevel, masterKeys, store, webhookLoopback } = yield* workerConfig
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
@@ -35,7 +36,6 @@ const work = Effect.gen(function* () {
 /** `svc worker` (part 9): the background work alone, until it is interrupted. */
 export const workerCommand: Command = {
   name: "worker",
-  summary: "the background work alone, on a Postgres server",
   help: helpOf(
     `svc worker: records transitions when they come due (approval deadlines, starts and ends of windows, expiries), without
 waiting for somebody to look, and delivers webhooks. Any number of workers share one Postgres server. Correct answers never depend on them.`,

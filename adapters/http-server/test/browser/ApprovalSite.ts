@@ -142,7 +142,6 @@ export const openSite = async ({ certificate }: SiteOptions = {}): Promise<Appro
   const service = await run(
     startService({
       approvalOrigin: origin,
-      localhostReturnOrigins: true,
       ...(isSecure ? {} : { approvalPort: port })
     })
   )
