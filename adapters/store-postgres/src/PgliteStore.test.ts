@@ -1,4 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -53,7 +62,28 @@ const kidsIn = (records: SigningKeyRecords["Service"]) =>
 
 const TIMEOUT = { timeout: 60_000 }
 
+/** Files that others could write if they came into the folder. */
+const writableIn = (folder: string): ReadonlyArray<string> =>
+  (readdirSync(folder, { recursive: true }) as Array<string>).filter(
+    (name) => (statSync(join(folder, name)).mode & 0o022) !== 0
+  )
+
 describe("a database in a folder", () => {
+  it.live(
+    "is for its user alone, where the folder was made for all and when it is new",
+    () =>
+      Effect.gen(function* () {
+        const folder = join(yield* newFolder, "data")
+        mkdirSync(folder)
+        chmodSync(folder, 0o777)
+        yield* Effect.scoped(PgliteStore.connect({ folder })).pipe(Effect.provide(Reactivity.layer))
+        assert.include(readdirSync(folder), "PG_VERSION")
+        assert.strictEqual(statSync(folder).mode & 0o777, 0o700)
+        assert.deepStrictEqual(writableIn(folder), [])
+      }),
+    TIMEOUT
+  )
+
   it.live(
     "opens as an earlier release left it, with its lock beside the folder",
     () =>

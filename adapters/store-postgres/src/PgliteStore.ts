@@ -16,7 +16,7 @@ import { type MigrationFailed, migrate } from "./Migrate.ts"
 import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
 import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
-import type { FolderExposed } from "./PrivateFolder.ts"
+import { closeToOthers, type FolderExposed } from "./PrivateFolder.ts"
 
 /** The folder does not open as a database. */
 export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
@@ -49,11 +49,15 @@ const open = (
 ): Effect.Effect<PGlite, PgliteUnusable, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: () =>
-        PGlite.create({
+      try: async () => {
+        const database = await PGlite.create({
           ...(folder === undefined ? {} : { dataDir: folder }),
           startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${SHARED_BUFFERS}`]
-        }),
+        })
+        // A new database is unpacked with the mode 0666, whatever mask the process has.
+        if (folder !== undefined) closeToOthers(folder)
+        return database
+      },
       catch: (cause) => new PgliteUnusable({ folder, cause })
     }),
     // To close is to write a checkpoint, which in another process's database destroys it.
