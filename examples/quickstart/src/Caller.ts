@@ -111,9 +111,8 @@ export const makeBrowser = (approvalUrl: string) => {
 
 /** Why a request had no answer, if it had none: Node hides that in a cause. */
 const connectionFault = (error: unknown): string | undefined => {
-  const cause =
-    error instanceof TypeError ? (error.cause as { readonly code?: string } | undefined) : undefined
-  return cause?.code
+  const cause = error instanceof TypeError ? error.cause : undefined
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined
 }
 
 /** Prints the help if it is asked for; the program then does nothing. */
