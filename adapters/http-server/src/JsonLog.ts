@@ -1,5 +1,7 @@
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Cause, Layer, Logger, type LogLevel, References } from "effect"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import { databaseFault } from "./DatabaseFault.ts"
 
 /** An object on a line: what is known about the request beside the message, not below it. */
 const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, message }) =>
@@ -9,12 +11,22 @@ const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, messa
     message: (Array.isArray(message) ? message : [message]).map(wordOf).join(" "),
     ...requestOf(fiber.getRef(CurrentRequest)),
     ...fiber.getRef(References.CurrentLogAnnotations),
-    ...(cause.reasons.length > 0 ? { cause: Cause.pretty(cause) } : {})
+    ...(cause.reasons.length > 0 ? { cause: causeOf(cause) } : {})
   })
 )
 
 /** Whatever is said while a request is served names it, and what is known by then of whom and what it is about. */
 const requestOf = (facts: RequestFacts) => (facts.requestId === "" ? {} : annotationsOf(facts))
+
+/** A store that cannot be had is told in a line: where in the program that came up says nothing of why. */
+const causeOf = (cause: Cause.Cause<unknown>): string => {
+  const lines = cause.reasons.map((reason) =>
+    Cause.isFailReason(reason) && reason.error instanceof StoreUnavailable
+      ? `StoreUnavailable: ${databaseFault(reason.error, undefined).line}`
+      : undefined
+  )
+  return lines.includes(undefined) ? Cause.pretty(cause) : lines.join("; ")
+}
 
 /** Objects are not spelled out, since nobody has looked through what they hold. */
 const wordOf = (part: unknown): string => {

@@ -4,6 +4,9 @@ import { join } from "node:path"
 import { type IdentityIssuer, makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { endWithOutput } from "./ClosedOutput.ts"
 
+/** As in `sysexits.h`: an option is not what it may be. */
+export const EXIT_USAGE = 64
+
 /** What `npm start` writes to `.data/dev.json`. */
 export interface DevelopmentSettings {
   readonly base_url: string
@@ -106,6 +109,19 @@ export const makeBrowser = (approvalUrl: string) => {
   }
 }
 
+/** Why a request had no answer, if it had none: Node hides that in a cause. */
+const connectionFault = (error: unknown): string | undefined => {
+  const cause = error instanceof TypeError ? error.cause : undefined
+  return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined
+}
+
+/** Prints the help if it is asked for; the program then does nothing. */
+export const isHelpPrinted = (help: string): boolean => {
+  const isAsked = process.argv.slice(2).some((word) => word === "--help" || word === "-h")
+  if (isAsked) say(`${help}\n\nSVC_DATA_DIR names the data folder of the development server; default .data`)
+  return isAsked
+}
+
 /** Runs an example against the development server, or says what is missing. */
 export const withCaller = async (run: (caller: Caller) => Promise<void>): Promise<void> => {
   endWithOutput()
@@ -117,8 +133,13 @@ export const withCaller = async (run: (caller: Caller) => Promise<void>): Promis
     return
   }
   await run(makeCaller(settings)).catch((error: unknown) => {
-    console.error(error instanceof Error ? error.message : error)
-    console.error(`Is the development server running at ${settings.base_url}?`)
+    const fault = connectionFault(error)
+    if (fault === undefined) console.error(error instanceof Error ? error.message : error)
+    else {
+      console.error(
+        `No server answers at ${settings.base_url} (${fault}): start the development server with "npm start" first.`
+      )
+    }
     process.exitCode = 1
   })
 }

@@ -142,7 +142,11 @@ export const lifecycle = Effect.gen(function* () {
   return { decision: authorization.decision, outcome: outcome.state, proven: events.map(({ type }) => type) }
 })
 
+const HELP =
+  "npm run embedded: walks the whole lifecycle with the library alone, on the memory store, without a server."
+
 if (import.meta.main) {
   endWithOutput()
-  console.log(await Effect.runPromise(Effect.provide(lifecycle, ports)))
+  const isHelp = process.argv.slice(2).includes("--help")
+  console.log(isHelp ? HELP : await Effect.runPromise(Effect.provide(lifecycle, ports)))
 }

@@ -5,7 +5,7 @@
 
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/Commitment"
-import { type Answer, type Caller, expect, type Json, say, withCaller } from "./Caller.ts"
+import { type Answer, type Caller, expect, isHelpPrinted, type Json, say, withCaller } from "./Caller.ts"
 import { approve, decline } from "./EndUser.ts"
 import { checkEvidence } from "./EvidenceCheck.ts"
 
@@ -112,4 +112,7 @@ const walk = async (caller: Caller): Promise<void> => {
   say("\nevidence verified")
 }
 
-await withCaller(walk)
+const HELP = `npm run quickstart: walks the whole lifecycle against the development server, ending in "evidence verified". Start the server
+with "npm start" first.`
+
+if (!isHelpPrinted(HELP)) await withCaller(walk)
