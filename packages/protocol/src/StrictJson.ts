@@ -30,14 +30,15 @@ const malformed = (detail: string) => Result.fail(new MalformedJson({ detail }))
 /**
  * Parses a body by the rules of part 1: UTF-8 without a byte order mark, no duplicate member name at
  * any depth (names compared after decoding), no integer beyond 2^53-1, no number that overflows, and at
- * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member.
+ * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member. With
+ * `plainIntegers` a number has neither fraction nor exponent, not even `.0` or `e0` (part 7).
  *
  * Neither time nor stack depends on the nesting of the input. Strings are not checked here: see
  * `illFormedStrings`.
  */
 export const parseStrictJson = (
   bytes: Uint8Array,
-  options: { readonly maxDepth?: number } = {}
+  options: { readonly maxDepth?: number; readonly plainIntegers?: boolean } = {}
 ): Result.Result<JsonValue, MalformedJson> => {
   const text = decodeUtf8(bytes)
   if (text === undefined) return malformed("The body is not well-formed UTF-8.")
@@ -46,7 +47,7 @@ export const parseStrictJson = (
   if (isDeeperThan(text, maxDepth)) return malformed(`The body nests deeper than ${maxDepth} levels.`)
   const value = parseJson(text)
   if (value === undefined) return malformed("The body is not valid JSON.")
-  const fault = faultOf(text)
+  const fault = faultOf(text, options.plainIntegers === true ? plainIntegerFault : numberFault)
   return fault === undefined ? Result.succeed(value) : malformed(fault)
 }
 
@@ -90,7 +91,10 @@ const isDeeperThan = (text: string, maxDepth: number): boolean => {
 }
 
 /** What a parsed value no longer shows: repeated names and the written form of numbers. */
-const faultOf = (text: string): string | undefined => {
+const faultOf = (
+  text: string,
+  numberFaultOf: (literal: string) => string | undefined
+): string | undefined => {
   const open: Array<Set<string> | undefined> = []
   let names: Set<string> | undefined
   let atName = false
@@ -113,7 +117,7 @@ const faultOf = (text: string): string | undefined => {
     else if (code === COLON) atName = false
     else if (code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9)) {
       const end = endOfNumber(text, index)
-      const fault = numberFault(text.slice(index, end))
+      const fault = numberFaultOf(text.slice(index, end))
       if (fault !== undefined) return fault
       index = end - 1
     }
@@ -144,6 +148,9 @@ const numberFault = (literal: string): string | undefined => {
   }
   return undefined
 }
+
+const plainIntegerFault = (literal: string): string | undefined =>
+  /[.eE]/u.test(literal) ? "The JSON holds a number with a fraction or an exponent." : numberFault(literal)
 
 const NUMBER_PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/u
 
