@@ -9,13 +9,7 @@ import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { openingMatches } from "@svc/protocol/Commitment"
 import type { JsonValue } from "@svc/protocol/Json"
-import {
-  formatInstant,
-  formatNanos,
-  type Instant,
-  NANOS_PER_SECOND,
-  normalizeTimestamp
-} from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { ApprovalRecord } from "./ApprovalStatement.ts"
 import { evolve } from "./Evolve.ts"
@@ -138,13 +132,17 @@ const executionDeadlines = (
   stream: StreamState,
   command: Extract<Command, { _tag: "Propose" }>,
   now: Instant
-): Pick<DecisionData, "execute_before" | "expires_at"> => {
-  const { endsAt } = prepareTerms(stream.mandate.terms)
+): Pick<DecisionData, "execute_before" | "expires_at" | "report_grace_seconds"> => {
+  const { terms } = stream.mandate
+  const { endsAt } = prepareTerms(terms)
   const asked = now + BigInt(command.body.execution_window_seconds) * NANOS_PER_SECOND
-  const executeBefore = asked < endsAt ? asked : endsAt
+  // The end of the window appears as the caller wrote it.
+  const execute_before = asked < endsAt ? formatNanos(asked) : terms.window.ends_at
+  const grace = BigInt(command.reportGraceSeconds) * NANOS_PER_SECOND
   return {
-    execute_before: formatInstant(executeBefore),
-    expires_at: formatInstant(executeBefore + BigInt(command.reportGraceSeconds) * NANOS_PER_SECOND)
+    execute_before,
+    expires_at: grace === 0n ? execute_before : formatNanos(instantOf(execute_before) + grace),
+    report_grace_seconds: command.reportGraceSeconds
   }
 }
 

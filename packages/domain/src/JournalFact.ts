@@ -45,6 +45,8 @@ export interface DecisionData {
   readonly reasons: ReadonlyArray<Reason>
   readonly execute_before?: string
   readonly expires_at?: string
+  /** The organization's, as it was then; with `execute_before` and `expires_at` on ALLOW alone. */
+  readonly report_grace_seconds?: number
   /** The mandate's usage as it stood before the decision. */
   readonly usage: Usage
 }

@@ -4,7 +4,13 @@ import type { JsonValue } from "@svc/protocol/Json"
 import { jsonPointer } from "@svc/protocol/JsonPointer"
 import { type CreateMandateBody, MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandate"
 import type { MemberFault } from "@svc/protocol/Problem"
-import { formatInstant, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
+import {
+  formatInstant,
+  formatNanos,
+  type Instant,
+  NANOS_PER_SECOND,
+  normalizeTimestamp
+} from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { MandateTerms } from "./JournalFact.ts"
 import { instantOf } from "./PreparedTerms.ts"
@@ -170,7 +176,7 @@ const windowFaults = (
 
 const defaultDeadline = (endsAt: string, now: Instant): string => {
   const usual = now + BigInt(APPROVAL_DEADLINE_DEFAULT_SECONDS) * NANOS_PER_SECOND
-  return instantOf(endsAt) <= usual ? endsAt : formatInstant(usual)
+  return instantOf(endsAt) <= usual ? endsAt : formatNanos(usual)
 }
 
 /**
@@ -189,7 +195,7 @@ export const proposeTerms = (
     policy: filledPolicy(body),
     window: {
       starts_at:
-        body.window.starts_at === undefined ? formatInstant(now) : normalizeTimestamp(body.window.starts_at),
+        body.window.starts_at === undefined ? formatNanos(now) : normalizeTimestamp(body.window.starts_at),
       ends_at
     },
     approval_deadline:

@@ -1,7 +1,7 @@
 import type { Decision, ProposedAction, Reason } from "@svc/protocol/Authorization"
 import { jsonPointer } from "@svc/protocol/JsonPointer"
 import type { MandateStateName, Policy } from "@svc/protocol/Mandate"
-import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { shownAmount } from "./Counters.ts"
 import type { Counters, PinnedPeriod, StreamState } from "./MandateState.ts"
 import { capsIn } from "./PeriodGeometry.ts"
@@ -224,7 +224,7 @@ const budgetReasons = (
         pointer: `${at}/max_executions`
       })
     ]
-    const resets = { period: pinned.period, resets_at: formatInstant(pinned.endsAt) }
+    const resets = { period: pinned.period, resets_at: formatNanos(pinned.endsAt) }
     reasons.push(...exceeded.map((reason) => ({ ...reason, ...resets })))
   }
   return reasons

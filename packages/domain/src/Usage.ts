@@ -1,5 +1,5 @@
 import type { PeriodUsage, Usage } from "@svc/protocol/Mandate"
-import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { NO_USE, shownCounters } from "./Counters.ts"
 import type { Counters, MandateState, PinnedPeriod } from "./MandateState.ts"
 import { capsIn } from "./PeriodGeometry.ts"
@@ -15,8 +15,8 @@ const periodUsage = (mandate: MandateState, pinned: PinnedPeriod): PeriodUsage =
   const entry = periods[pinned.period]
   return {
     period: pinned.period,
-    starts_at: formatInstant(pinned.startsAt),
-    ends_at: formatInstant(pinned.endsAt),
+    starts_at: formatNanos(pinned.startsAt),
+    ends_at: formatNanos(pinned.endsAt),
     ...(entry === undefined ? {} : capsIn(entry.rule, startsAt, pinned)),
     ...shownCounters(countersIn(mandate, pinned))
   }

@@ -3,7 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/ApprovalSession"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
-import { formatInstant, formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import type { ApprovalSessionState, SubjectCredentials } from "../ApprovalSessionState.ts"
 import { makeIdentifier } from "../Identifiers.ts"
@@ -86,7 +86,10 @@ const sessionResource = Effect.fnUntraced(function* (
     mandate_id: session.mandateId as ApprovalSession["mandate_id"],
     state,
     created_at: formatNanos(session.createdAt),
-    expires_at: formatInstant(session.expiresAt)
+    expires_at:
+      session.expiresAt === prepareTerms(mandate.terms).approvalDeadline
+        ? mandate.terms.approval_deadline
+        : formatNanos(session.expiresAt)
   }
   if (state !== "OPEN") return resource
   const sealer = yield* SecretSealer

@@ -9,7 +9,7 @@ import {
   RevokeMandateBody
 } from "@svc/protocol/Mandate"
 import { policyDigest } from "@svc/protocol/PolicyDigest"
-import { formatInstant, formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { nextDueOf } from "../ApplyDue.ts"
 import type { Refusal } from "../Decide.ts"
@@ -240,7 +240,7 @@ export const listPeriods = Effect.fn("listPeriods")(function* (query: {
     data: periods.flatMap(({ rule, zone }, period) =>
       periodsFrom(rule, zone, { startsAt, endsAt }, query.from ?? now, query.limit).map((span) => {
         const { startsAt, endsAt, ...caps } = span
-        return { period, starts_at: formatInstant(startsAt), ends_at: formatInstant(endsAt), ...caps }
+        return { period, starts_at: formatNanos(startsAt), ends_at: formatNanos(endsAt), ...caps }
       })
     )
   }
