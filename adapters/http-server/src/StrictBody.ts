@@ -69,7 +69,7 @@ const unread = (error: HttpServerError.HttpServerError): Refused => {
  * is not either), 422 `validation_failed` where it holds a string that is not well-formed.
  */
 export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
-  const parsed = parseStrictJson(bytes)
+  const parsed = parseStrictJson(bytes, { keepFractions: true })
   if (Result.isFailure(parsed)) {
     return Result.fail(new Refused({ code: "malformed_json", detail: parsed.failure.detail }))
   }

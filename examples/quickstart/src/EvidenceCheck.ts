@@ -1,10 +1,14 @@
-import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
+import { verifyEvidence, verifyEvidenceBytes } from "@svc/protocol/EvidenceEnvelope"
 import { Result } from "effect"
 import { type Json, say } from "./Caller.ts"
 
-/** Verifies the signature of an evidence envelope, and only then reads it; prints its events. */
+/**
+ * Verifies the signature of an evidence envelope, and only then reads it; prints its events. Give it the bytes where there
+ * are some: parsed JSON no longer shows a member that was there twice.
+ */
 export const checkEvidence = (envelope: unknown, keySet: unknown): void => {
-  const verified = verifyEvidence(envelope, keySet)
+  const verified =
+    envelope instanceof Uint8Array ? verifyEvidenceBytes(envelope, keySet) : verifyEvidence(envelope, keySet)
   if (Result.isFailure(verified)) throw new Error(`the evidence does not verify: ${verified.failure.reason}`)
   const { events } = verified.success.payload as unknown as { readonly events: ReadonlyArray<Json> }
   for (const event of events) say(`   ${event.seq} ${event.type} ${event.occurred_at} (${event.source})`)

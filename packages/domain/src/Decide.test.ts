@@ -609,24 +609,30 @@ describe("deadlines of a reservation", () => {
   const deadlines = (story: Story, command: Command, now: bigint) => {
     const [fact] = factsOf(asked(story, command, now))
     if (fact === undefined || !("execute_before" in fact.data)) throw new Error("nothing is reserved")
-    return [fact.data.execute_before, fact.data.expires_at]
+    const { execute_before, expires_at, report_grace_seconds } = fact.data
+    return [execute_before, expires_at, report_grace_seconds]
   }
 
   it("execute_before is the decision instant plus the window; expires_at adds the grace", () => {
     assert.deepStrictEqual(deadlines(active, propose(1, { window: 30 }), NOON), [
-      "2026-12-01T12:00:30Z",
-      "2026-12-01T12:00:30Z"
+      "2026-12-01T12:00:30.000000000Z",
+      "2026-12-01T12:00:30.000000000Z",
+      0
     ])
     assert.deepStrictEqual(deadlines(active, propose(1, { window: 30, grace: 3600 }), NOON), [
-      "2026-12-01T12:00:30Z",
-      "2026-12-01T13:00:30Z"
+      "2026-12-01T12:00:30.000000000Z",
+      "2026-12-01T13:00:30.000000000Z",
+      3600
     ])
   })
 
-  it("execute_before never passes window.ends_at; the grace does", () => {
+  it("execute_before never passes window.ends_at, which it then is as given; the grace does", () => {
+    const atEnd = deadlines(active, propose(1, { window: 86_400 }), ENDS - SECOND)
+    assert.deepStrictEqual(atEnd, ["2027-12-01T00:00:00Z", "2027-12-01T00:00:00Z", 0])
     assert.deepStrictEqual(deadlines(active, propose(1, { window: 86_400, grace: 60 }), ENDS - SECOND), [
       "2027-12-01T00:00:00Z",
-      "2027-12-01T00:01:00Z"
+      "2027-12-01T00:01:00.000000000Z",
+      60
     ])
   })
 
@@ -640,6 +646,7 @@ describe("deadlines of a reservation", () => {
     const [fact] = factsOf(asked(active, propose(1, { amount: 9999 }), NOON))
     assert.notProperty(fact?.data, "execute_before")
     assert.notProperty(fact?.data, "expires_at")
+    assert.notProperty(fact?.data, "report_grace_seconds")
   })
 })
 
@@ -660,8 +667,9 @@ describe("a proposal's facts", () => {
         execution_window_seconds: 300,
         decision: "ALLOW",
         reasons: [],
-        execute_before: "2026-12-01T12:05:01Z",
-        expires_at: "2026-12-01T12:05:01Z",
+        execute_before: "2026-12-01T12:05:01.000000000Z",
+        expires_at: "2026-12-01T12:05:01.000000000Z",
+        report_grace_seconds: 0,
         usage: {
           committed_amount: 0,
           reserved_amount: 1500,
@@ -672,8 +680,8 @@ describe("a proposal's facts", () => {
           periods: [
             {
               period: 0,
-              starts_at: "2026-12-01T00:00:00Z",
-              ends_at: "2027-01-01T00:00:00Z",
+              starts_at: "2026-12-01T00:00:00.000000000Z",
+              ends_at: "2027-01-01T00:00:00.000000000Z",
               max_amount: 20_000,
               committed_amount: 0,
               reserved_amount: 1500,

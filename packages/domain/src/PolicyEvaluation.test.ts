@@ -351,7 +351,7 @@ describe("budgets", () => {
         used: 9000,
         reserved: 0,
         period: 0,
-        resets_at: "2027-01-01T00:00:00Z"
+        resets_at: "2027-01-01T00:00:00.000000000Z"
       })
     )
     assert.deepStrictEqual(decided(used(900), { amount: 150 }), allow)
@@ -383,7 +383,7 @@ describe("budgets", () => {
           used: 1000,
           reserved: 0,
           period: 0,
-          resets_at: "2027-01-01T00:00:00Z"
+          resets_at: "2027-01-01T00:00:00.000000000Z"
         }
       ]
     })
@@ -427,7 +427,7 @@ describe("budgets", () => {
         used: 0,
         reserved: 1000,
         period: 1,
-        resets_at: "2026-12-02T00:00:00Z"
+        resets_at: "2026-12-02T00:00:00.000000000Z"
       },
       {
         code: "PERIOD_EXECUTIONS_EXCEEDED",
@@ -437,7 +437,7 @@ describe("budgets", () => {
         used: 0,
         reserved: 1,
         period: 2,
-        resets_at: "2026-12-07T00:00:00Z"
+        resets_at: "2026-12-07T00:00:00.000000000Z"
       }
     ])
   })
@@ -522,7 +522,7 @@ describe("budgets", () => {
         used: 0,
         reserved: 0,
         period: 0,
-        resets_at: "2027-01-01T00:00:00Z"
+        resets_at: "2027-01-01T00:00:00.000000000Z"
       },
       {
         code: "PERIOD_EXECUTIONS_EXCEEDED",
@@ -532,7 +532,7 @@ describe("budgets", () => {
         used: 0,
         reserved: 0,
         period: 0,
-        resets_at: "2027-01-01T00:00:00Z"
+        resets_at: "2027-01-01T00:00:00.000000000Z"
       }
     ])
     assert.deepStrictEqual(decided(story, { amount: 100 }, at("2027-01-01T00:00:00Z")), allow)

@@ -46,13 +46,13 @@ describe("usage", () => {
     const bounds = (now: bigint) =>
       usageAt(active.stream.mandate, now).periods.map(({ starts_at, ends_at }) => [starts_at, ends_at])
     assert.deepStrictEqual(bounds(STARTS - 40n * DAY), [
-      ["2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"],
-      ["2026-12-01T00:00:00Z", "2026-12-02T00:00:00Z"]
+      ["2026-12-01T00:00:00.000000000Z", "2027-01-01T00:00:00.000000000Z"],
+      ["2026-12-01T00:00:00.000000000Z", "2026-12-02T00:00:00.000000000Z"]
     ])
     for (const now of [ENDS, ENDS + 400n * DAY]) {
       assert.deepStrictEqual(bounds(now), [
-        ["2027-11-01T00:00:00Z", "2027-12-01T00:00:00Z"],
-        ["2027-11-30T00:00:00Z", "2027-12-01T00:00:00Z"]
+        ["2027-11-01T00:00:00.000000000Z", "2027-12-01T00:00:00.000000000Z"],
+        ["2027-11-30T00:00:00.000000000Z", "2027-12-01T00:00:00.000000000Z"]
       ])
     }
   })
@@ -65,15 +65,15 @@ describe("usage", () => {
       periods: [
         {
           period: 0,
-          starts_at: "2026-12-01T00:00:00Z",
-          ends_at: "2027-01-01T00:00:00Z",
+          starts_at: "2026-12-01T00:00:00.000000000Z",
+          ends_at: "2027-01-01T00:00:00.000000000Z",
           max_amount: 20_000,
           ...used
         },
         {
           period: 1,
-          starts_at: "2026-12-01T00:00:00Z",
-          ends_at: "2026-12-02T00:00:00Z",
+          starts_at: "2026-12-01T00:00:00.000000000Z",
+          ends_at: "2026-12-02T00:00:00.000000000Z",
           max_amount: 20_000,
           max_executions: 3,
           ...used

@@ -11,7 +11,8 @@ import {
   EvidenceEnvelope,
   evidenceSigningInput,
   MAX_EVIDENCE_DEPTH,
-  verifyEvidence
+  verifyEvidence,
+  verifyEvidenceBytes
 } from "./EvidenceEnvelope.ts"
 import { publicKeyToJwk } from "./KeySet.ts"
 
@@ -160,6 +161,16 @@ describe("protected header", () => {
     "refuses %j",
     (header) => assert.strictEqual(outcome(withHeader(header)), "protected_malformed")
   )
+
+  it.each([
+    `{"alg":"ES256","kid":"${key.kid}","kid":"${key.kid}"}`,
+    `{"alg":"none","alg":"ES256","kid":"${key.kid}"}`,
+    `\ufeff{"alg":"ES256","kid":"${key.kid}"}`,
+    `{"alg":"ES256","kid":"${key.kid}"}{}`
+  ])("is strict JSON: %s", (text) => {
+    const header = encodeBase64Url(utf8(text))
+    assert.strictEqual(outcome(sign(header, part(PAYLOAD))), "protected_malformed")
+  })
 
   it.each([1, null, {}, [key.kid]])("refuses kid %j", (kid) => {
     assert.strictEqual(outcome(withHeader({ alg: "ES256", kid })), "protected_malformed")
@@ -330,6 +341,45 @@ describe("signature", () => {
   })
 })
 
+describe("an envelope as bytes", () => {
+  const text = JSON.stringify(envelope)
+  const answer = (json: string) => {
+    const result = verifyEvidenceBytes(utf8(json), keySet)
+    return Result.isFailure(result) ? result.failure.reason : "verified"
+  }
+
+  it("verifies, canonical or not", () => {
+    assert.strictEqual(answer(text), "verified")
+    const { format, payload, protected: header, signature } = envelope
+    const reordered = { signature, payload, protected: header, format }
+    assert.strictEqual(answer(` ${JSON.stringify(reordered, null, 2)}\n`), "verified")
+    assert.strictEqual(answer(text.replace('"format"', '"\\u0066ormat"')), "verified")
+  })
+
+  const more = (member: string) => `${text.slice(0, -1)},${member}}`
+  const cases: ReadonlyArray<readonly [name: string, json: string]> = [
+    ["a byte order mark", `\ufeff${text}`],
+    ["an equal member twice", more(`"payload":"${envelope.payload}"`)],
+    ["another payload before it", `{"payload":"e30",${text.slice(1)}`],
+    ["a member twice, once escaped", more(`"\\u0070ayload":"${envelope.payload}"`)],
+    ["an unprotected header", more('"header":{}')],
+    ["the kid outside", more('"kid":"k"')],
+    ["a number", more('"x":1')],
+    ["a list of envelopes", `[${text}]`],
+    ["two envelopes", `${text}${text}`],
+    ["no JSON", "evidence"],
+    ["nothing", ""]
+  ]
+  for (const [name, json] of cases) {
+    it(`is refused with ${name}`, () => assert.strictEqual(answer(json), "envelope_malformed"))
+  }
+
+  it("is refused when it is not UTF-8", () => {
+    const result = verifyEvidenceBytes(Uint8Array.of(0x7b, 0xff, 0x7d), keySet)
+    assert.isTrue(Result.isFailure(result))
+  })
+})
+
 describe("payload", () => {
   it.each(["", "x", "[]", "null", '"svc.evidence.v1"', "{", "\ufeff{}"])("is not the text %j", (text) => {
     assert.strictEqual(outcome(withPayload(text)), "payload_malformed")
@@ -338,7 +388,11 @@ describe("payload", () => {
   it.each([
     '{"schema":"svc.evidence.v1","schema":"svc.evidence.v1"}',
     '{"schema":"svc.evidence.v1","events":[{"a":1,"\\u0061":2}]}',
-    '{"schema":"svc.evidence.v1","amount":9007199254740993}'
+    '{"schema":"svc.evidence.v1","amount":9007199254740993}',
+    '{"schema":"svc.evidence.v1","amount":1.0}',
+    '{"schema":"svc.evidence.v1","amount":100.5}',
+    '{"schema":"svc.evidence.v1","amount":1e2}',
+    '{"schema":"svc.evidence.v1","events":[{"amount":1E0}]}'
   ])("is strict JSON: %s", (text) => assert.strictEqual(outcome(withPayload(text)), "payload_malformed"))
 
   it("is refused when not UTF-8, though signed", () => {

@@ -133,7 +133,7 @@ const readEnvelope = (envelope: unknown): Checked<Readonly<Record<keyof Evidence
 
 const parseObject = (bytes: Uint8Array | undefined, maxDepth: number): JsonObject | undefined => {
   if (bytes === undefined) return undefined
-  const parsed = parseStrictJson(bytes, { maxDepth })
+  const parsed = parseStrictJson(bytes, { maxDepth, plainIntegers: true })
   return Result.isSuccess(parsed) && isJsonObject(parsed.success) ? parsed.success : undefined
 }
 
@@ -185,8 +185,8 @@ const publicKeyOf = (key: Readonly<Record<string, unknown>>): Uint8Array | undef
  * the text as received, and only then the payload and its `schema`.
  *
  * Says who signed which bytes. Whether the events in them hold together is for a deep verifier (part 7).
- * `envelope` and `keySet` are parsed JSON of any shape; parse what came over a wire with
- * `parseStrictJson`, which sees duplicate members.
+ * `envelope` and `keySet` are parsed JSON of any shape. An envelope that came as bytes is for
+ * {@link verifyEvidenceBytes}: parsing hides a duplicate member.
  */
 export const verifyEvidence = (
   envelope: unknown,
@@ -203,6 +203,18 @@ export const verifyEvidence = (
     if (payload.schema !== EVIDENCE_FORMAT) return yield* invalid("schema_unsupported")
     return { payload, payloadText: new TextDecoder().decode(bytes), kid }
   })
+
+/**
+ * Verifies an evidence envelope as it was received or kept, as {@link verifyEvidence} does, and refuses one that is not
+ * strict JSON: no byte order mark, no duplicate member, and nothing but the envelope's members (part 7).
+ */
+export const verifyEvidenceBytes = (
+  envelope: Uint8Array,
+  keySet: unknown
+): ReturnType<typeof verifyEvidence> => {
+  const parsed = parseObject(envelope, 1)
+  return parsed === undefined ? invalid("envelope_malformed") : verifyEvidence(parsed, keySet)
+}
 
 const checkSignature = (
   received: { readonly protected: string; readonly payload: string; readonly signature: string },

@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
 import { hasVectors, listVectors, readVectorBytes } from "../test/PublicVectors.ts"
+import { RefundBody } from "./Authorization.ts"
+import { decodeBody } from "./DecodeBody.ts"
 import type { JsonValue } from "./Json.ts"
 import { illFormedStrings, MAX_JSON_DEPTH, parseStrictJson } from "./StrictJson.ts"
 
@@ -275,5 +277,31 @@ describe("illFormedStrings", () => {
       assert.strictEqual(found.length, 100)
       assert.strictEqual(found[99], "/list/99")
     })
+  })
+})
+
+describe("keepFractions", () => {
+  const read = (text: string) => parseStrictJson(new TextEncoder().encode(text), { keepFractions: true })
+
+  it.each([
+    ['{"a":5000.0000000000000000001}', { a: 0.5 }],
+    ['{"a":-1.0000000000000000001,"b":[10000000000000000001e-19, 7]}', { a: 0.5, b: [0.5, 7] }],
+    ['{"a":"1.0000000000000000001","b":100.0,"c":100.5}', { a: "1.0000000000000000001", b: 100, c: 100.5 }]
+  ])("reads %s as no integer where it is none", (text, value) => {
+    assert.deepStrictEqual(Result.getOrThrow(read(text)) as unknown, value)
+  })
+
+  it.each(['{"a":1.0000000000000000001,"a":1}', "[1.0000000000000000001,9007199254740993]"])(
+    "still refuses %s",
+    (text) => assert.isTrue(Result.isFailure(read(text)))
+  )
+
+  it("leads to a fault of the member that has to be an integer", () => {
+    const body = Result.getOrThrow(
+      read('{"amount":5000.0000000000000000001,"currency":"EUR","provider_refund_reference":"r"}')
+    )
+    const decoded = decodeBody(RefundBody)(body)
+    const pointers = Result.isFailure(decoded) ? decoded.failure.map(({ pointer }) => pointer) : []
+    assert.deepStrictEqual(pointers.toSorted(), ["/amount", "/reported_refunded_at"])
   })
 })

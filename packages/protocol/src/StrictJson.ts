@@ -30,14 +30,21 @@ const malformed = (detail: string) => Result.fail(new MalformedJson({ detail }))
 /**
  * Parses a body by the rules of part 1: UTF-8 without a byte order mark, no duplicate member name at
  * any depth (names compared after decoding), no integer beyond 2^53-1, no number that overflows, and at
- * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member.
+ * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member. With
+ * `plainIntegers` a number has neither fraction nor exponent, not even `.0` or `e0` (part 7). A fraction that a double
+ * would round to an integer is refused; with `keepFractions` it is read as some other fraction, so that whoever asks for an
+ * integer there says so of that member.
  *
  * Neither time nor stack depends on the nesting of the input. Strings are not checked here: see
  * `illFormedStrings`.
  */
 export const parseStrictJson = (
   bytes: Uint8Array,
-  options: { readonly maxDepth?: number } = {}
+  options: {
+    readonly maxDepth?: number
+    readonly plainIntegers?: boolean
+    readonly keepFractions?: boolean
+  } = {}
 ): Result.Result<JsonValue, MalformedJson> => {
   const text = decodeUtf8(bytes)
   if (text === undefined) return malformed("The body is not well-formed UTF-8.")
@@ -46,8 +53,33 @@ export const parseStrictJson = (
   if (isDeeperThan(text, maxDepth)) return malformed(`The body nests deeper than ${maxDepth} levels.`)
   const value = parseJson(text)
   if (value === undefined) return malformed("The body is not valid JSON.")
-  const fault = faultOf(text)
-  return fault === undefined ? Result.succeed(value) : malformed(fault)
+  const fault = faultOf(text, options.plainIntegers === true ? plainIntegerFault : numberFault)
+  if (fault === undefined) return Result.succeed(value)
+  if (fault !== ROUNDED_FRACTION || options.keepFractions !== true) return malformed(fault)
+  return parseStrictJson(new TextEncoder().encode(withoutRoundedFractions(text)), options)
+}
+
+const ROUNDED_FRACTION = "The body holds a fraction that would be rounded to an integer."
+
+/** A fraction that stays one in a double. */
+const SOME_FRACTION = "0.5"
+
+const withoutRoundedFractions = (text: string): string => {
+  let kept = ""
+  let from = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
+    else if (code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9)) {
+      const end = endOfNumber(text, index)
+      if (numberFault(text.slice(index, end)) === ROUNDED_FRACTION) {
+        kept += text.slice(from, index) + SOME_FRACTION
+        from = end
+      }
+      index = end - 1
+    }
+  }
+  return kept + text.slice(from)
 }
 
 const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
@@ -90,7 +122,10 @@ const isDeeperThan = (text: string, maxDepth: number): boolean => {
 }
 
 /** What a parsed value no longer shows: repeated names and the written form of numbers. */
-const faultOf = (text: string): string | undefined => {
+const faultOf = (
+  text: string,
+  numberFaultOf: (literal: string) => string | undefined
+): string | undefined => {
   const open: Array<Set<string> | undefined> = []
   let names: Set<string> | undefined
   let atName = false
@@ -113,7 +148,7 @@ const faultOf = (text: string): string | undefined => {
     else if (code === COLON) atName = false
     else if (code === MINUS || (code >= DIGIT_0 && code <= DIGIT_9)) {
       const end = endOfNumber(text, index)
-      const fault = numberFault(text.slice(index, end))
+      const fault = numberFaultOf(text.slice(index, end))
       if (fault !== undefined) return fault
       index = end - 1
     }
@@ -140,10 +175,13 @@ const numberFault = (literal: string): string | undefined => {
   if (magnitude === Number.POSITIVE_INFINITY) return "The body holds a number that overflows."
   if (magnitude > Number.MAX_SAFE_INTEGER) return "The body holds an integer beyond 2^53-1."
   if (magnitude >= 1 && Number.isInteger(magnitude) && hasFraction(literal)) {
-    return "The body holds a fraction that would be rounded to an integer."
+    return ROUNDED_FRACTION
   }
   return undefined
 }
+
+const plainIntegerFault = (literal: string): string | undefined =>
+  /[.eE]/u.test(literal) ? "The JSON holds a number with a fraction or an exponent." : numberFault(literal)
 
 const NUMBER_PARTS = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/u
 

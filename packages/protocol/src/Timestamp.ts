@@ -69,7 +69,12 @@ export const formatInstant = (instant: Instant): string => {
   return digits === "" ? `${seconds}Z` : `${seconds}.${digits}Z`
 }
 
-/** Writes an instant with exactly nine fraction digits, as `occurred_at` is (part 1). */
+/**
+ * Writes an instant with exactly nine fraction digits. The one rule of answers, events and evidence (part 1): so is every
+ * timestamp that the service sets, whether it says when something happened or until when something holds. One that a caller
+ * gave is shown as given, less trailing zeros of its fraction ({@link normalizeTimestamp}), and so where it stands for
+ * another: an `execute_before` that is the end of the window, a deadline that is it by default.
+ */
 export const formatNanos = (instant: Instant): string => {
   const [seconds, fraction] = write(instant)
   return `${seconds}.${fraction}Z`

@@ -212,9 +212,10 @@ export const answerDirectly = Effect.fn("answerDirectly")(function* (
   return yield* untilRecorded(streamTurn({ organization, stream: { mandate: mandateId } }), attempt)
 })
 
+let keys = 0
+
 /** One organization's use of the programs. Every write takes a new key unless one is given. */
 export const makeCaller = (organization: Organization = harnessOrganization()) => {
-  let keys = 0
   const write = (body: JsonValue, idempotencyKey?: string): WriteRequest => {
     keys += 1
     return { organization, idempotencyKey: idempotencyKey ?? `key-${keys}`, body }

@@ -236,6 +236,7 @@ export const reservedFact = (authorization: AuthorizationState, occurredAt: Inst
     reasons: [],
     ...(authorization.executeBefore === undefined ? {} : { execute_before: authorization.executeBefore }),
     ...(authorization.expiresAt === undefined ? {} : { expires_at: authorization.expiresAt }),
+    report_grace_seconds: 0,
     usage: {
       committed_amount: 0,
       reserved_amount: 0,

@@ -44,7 +44,7 @@ describe("an approval session", () => {
         mandate_id: mandate,
         state: "OPEN",
         created_at: "2026-12-01T00:00:00.000000000Z",
-        expires_at: "2026-12-01T00:05:00Z"
+        expires_at: "2026-12-01T00:05:00.000000000Z"
       })
       const replay = yield* open(mandate, body, "k")
       assert.deepStrictEqual([replay.replayed, replay.resource], [true, resource])

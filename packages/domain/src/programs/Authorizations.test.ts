@@ -39,7 +39,7 @@ describe("an authorization", () => {
         external_reference: "order 1",
         decision: "ALLOW",
         reasons: [],
-        execute_before: "2026-12-01T00:05:00Z",
+        execute_before: "2026-12-01T00:05:00.000000000Z",
         proposed_action: { action: "card.create", payment: { amount: 1000, currency: "EUR" } },
         commitment: drawnOpening(1).commitment,
         created_at: "2026-12-01T00:00:00.000000000Z"

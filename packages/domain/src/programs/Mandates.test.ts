@@ -59,8 +59,8 @@ describe("a new mandate", () => {
         version: 1,
         policy,
         policy_digest: policyDigest(policy),
-        window: { starts_at: "2026-12-01T00:00:00Z", ends_at: "2027-06-01T00:00:00.5Z" },
-        approval_deadline: "2026-12-02T00:00:00Z",
+        window: { starts_at: "2026-12-01T00:00:00.000000000Z", ends_at: "2027-06-01T00:00:00.5Z" },
+        approval_deadline: "2026-12-02T00:00:00.000000000Z",
         created_at: "2026-12-01T00:00:00.000000000Z",
         updated_at: "2026-12-01T00:00:00.000000000Z",
         usage: {
@@ -68,8 +68,8 @@ describe("a new mandate", () => {
           periods: [
             {
               period: 0,
-              starts_at: "2026-11-30T23:00:00Z",
-              ends_at: "2026-12-31T23:00:00Z",
+              starts_at: "2026-11-30T23:00:00.000000000Z",
+              ends_at: "2026-12-31T23:00:00.000000000Z",
               max_amount: 20_000,
               ...none
             }
@@ -122,7 +122,7 @@ describe("a new mandate", () => {
       const last = yield* caller.periods({ mandateId: id, from: instant(ends_at) - 1n, limit: 100 })
       assert.deepStrictEqual(
         last.data.map(({ starts_at, ends_at: end }) => [starts_at, end]),
-        [["2027-09-30T22:00:00Z", "2027-10-31T23:00:00Z"]]
+        [["2027-09-30T22:00:00.000000000Z", "2027-10-31T23:00:00.000000000Z"]]
       )
     }).pipe(Effect.provide(memoryPrograms()))
   )
@@ -391,10 +391,30 @@ describe("periods", () => {
       const mandateId = yield* setUp
       const { data } = yield* caller.periods({ mandateId, limit: 2 })
       assert.deepStrictEqual(data, [
-        { period: 0, starts_at: "2026-11-30T23:00:00Z", ends_at: "2026-12-31T23:00:00Z", max_amount: 2000 },
-        { period: 0, starts_at: "2026-12-31T23:00:00Z", ends_at: "2027-01-31T23:00:00Z", max_amount: 3100 },
-        { period: 1, starts_at: "2026-12-07T00:00:00Z", ends_at: "2026-12-14T00:00:00Z", max_executions: 2 },
-        { period: 1, starts_at: "2026-12-14T00:00:00Z", ends_at: "2026-12-21T00:00:00Z", max_executions: 2 }
+        {
+          period: 0,
+          starts_at: "2026-11-30T23:00:00.000000000Z",
+          ends_at: "2026-12-31T23:00:00.000000000Z",
+          max_amount: 2000
+        },
+        {
+          period: 0,
+          starts_at: "2026-12-31T23:00:00.000000000Z",
+          ends_at: "2027-01-31T23:00:00.000000000Z",
+          max_amount: 3100
+        },
+        {
+          period: 1,
+          starts_at: "2026-12-07T00:00:00.000000000Z",
+          ends_at: "2026-12-14T00:00:00.000000000Z",
+          max_executions: 2
+        },
+        {
+          period: 1,
+          starts_at: "2026-12-14T00:00:00.000000000Z",
+          ends_at: "2026-12-21T00:00:00.000000000Z",
+          max_executions: 2
+        }
       ])
     }).pipe(Effect.provide(memoryPrograms()))
   )
@@ -406,13 +426,13 @@ describe("periods", () => {
       assert.deepStrictEqual(
         late.data.map(({ period, starts_at }) => [period, starts_at]),
         [
-          [0, "2026-12-31T23:00:00Z"],
-          [0, "2027-01-31T23:00:00Z"],
-          [1, "2027-01-25T00:00:00Z"]
+          [0, "2026-12-31T23:00:00.000000000Z"],
+          [0, "2027-01-31T23:00:00.000000000Z"],
+          [1, "2027-01-25T00:00:00.000000000Z"]
         ]
       )
       const early = yield* caller.periods({ mandateId, from: instant("2000-01-01T00:00:00Z"), limit: 1 })
-      assert.strictEqual(early.data[0]?.starts_at, "2026-11-30T23:00:00Z")
+      assert.strictEqual(early.data[0]?.starts_at, "2026-11-30T23:00:00.000000000Z")
       const after = yield* caller.periods({ mandateId, from: instant("9999-12-31T23:59:59Z"), limit: 1 })
       assert.deepStrictEqual(after.data, [])
     }).pipe(Effect.provide(memoryPrograms()))
