@@ -4,7 +4,7 @@
  * own.
  */
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -12,7 +12,9 @@ import { fileURLToPath } from "node:url"
 import { openApiText } from "@svc/http-server/api/DocumentRoutes"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const folder = join(root, "node_modules", ".cache", "openapi-clients")
+const cache = join(root, "node_modules", ".cache", "openapi-clients")
+/** What is generated and compiled: a compiler takes whatever is beneath a folder named node_modules for a library. */
+const folder = mkdtempSync(join(tmpdir(), "svc-openapi-clients-"))
 
 const PACKAGES = {
   "@hey-api/openapi-ts": "0.99.0",
@@ -90,27 +92,28 @@ const COMPILER_OPTIONS = {
   outDir: "out"
 }
 
-const run = (command: string, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = {}): void => {
-  const { status } = spawnSync(command, args, {
-    cwd: folder,
-    stdio: "inherit",
-    env: { ...process.env, ...env }
-  })
+const run = (
+  command: string,
+  args: ReadonlyArray<string>,
+  env: NodeJS.ProcessEnv = {},
+  cwd = folder
+): void => {
+  const { status } = spawnSync(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...env } })
   if (status !== 0) throw new Error(`${args[0]} failed`)
 }
 
-const tool = (name: string, file: string): string => join(folder, "node_modules", name, file)
+const tool = (name: string, file: string): string => join(cache, "node_modules", name, file)
 
 const install = (): void => {
   const manifest = JSON.stringify({ private: true, type: "commonjs", dependencies: PACKAGES })
-  const file = join(folder, "package.json")
-  mkdirSync(folder, { recursive: true })
+  const file = join(cache, "package.json")
+  mkdirSync(cache, { recursive: true })
   const isInstalled =
     existsSync(tool("typescript", "package.json")) && readFileSync(file, "utf8") === manifest
   if (isInstalled) return
   writeFileSync(file, manifest)
   // Each generator names the TypeScript that it was tried with; both work with this one.
-  run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"])
+  run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"], {}, cache)
 }
 
 const generate = (): void => {
@@ -136,7 +139,7 @@ const freePort = async (): Promise<number> => {
 
 /** Runs both clients against a development server, which ends with them. */
 const tryClients = async (): Promise<void> => {
-  const data = mkdtempSync(join(tmpdir(), "svc-openapi-clients-"))
+  const data = join(folder, "data")
   const settings = {
     SVC_PORT: String(await freePort()),
     SVC_APPROVAL_PORT: String(await freePort()),
@@ -161,12 +164,17 @@ const tryClients = async (): Promise<void> => {
       process.stdout.write(`${name}: compiled and ran\n`)
     }
   } finally {
-    server.kill()
-    rmSync(data, { recursive: true })
+    const ended = new Promise((resolve) => server.once("exit", resolve))
+    if (server.kill()) await ended
   }
 }
 
-install()
-generate()
-compile()
-await tryClients()
+try {
+  install()
+  symlinkSync(join(cache, "node_modules"), join(folder, "node_modules"))
+  generate()
+  compile()
+  await tryClients()
+} finally {
+  rmSync(folder, { recursive: true })
+}
