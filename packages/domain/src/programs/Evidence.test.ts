@@ -57,18 +57,20 @@ describe("evidence", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("is not generated before its last event, though the clock went back; nor is anything decided", () =>
-    Effect.gen(function* () {
-      yield* fromTheStart
-      const { resource } = yield* caller.create()
-      yield* TestClock.adjust("1 hour")
-      yield* caller.approve(resource.id)
-      yield* fromTheStart
-      const { resource: authorization } = yield* caller.propose(resource.id, proposalBody(1))
-      const { payload } = yield* verified(resource.id)
-      assert.strictEqual(authorization.created_at, "2026-12-01T01:00:00.000000000Z")
-      assert.strictEqual(payload.generated_at, "2026-12-01T01:00:00.000000000Z")
-    }).pipe(Effect.provide(memoryPrograms()))
+  it.effect(
+    "is not generated before its last event, though the clock went back; nor is anything decided",
+    () =>
+      Effect.gen(function* () {
+        yield* fromTheStart
+        const { resource } = yield* caller.create()
+        yield* TestClock.adjust("1 hour")
+        yield* caller.approve(resource.id)
+        yield* fromTheStart
+        const { resource: authorization } = yield* caller.propose(resource.id, proposalBody(1))
+        const { payload } = yield* verified(resource.id)
+        assert.strictEqual(authorization.created_at, "2026-12-01T01:00:00.000000000Z")
+        assert.strictEqual(payload.generated_at, "2026-12-01T01:00:00.000000000Z")
+      }).pipe(Effect.provide(memoryPrograms()))
   )
 
   it.effect("is read in pages when the journal is long", () =>
