@@ -13,7 +13,7 @@ import type { AuthenticationResponse, RegistrationResponse } from "./ports/Passk
 interface Reader {
   readonly faults: Array<MemberFault>
   readonly object: (value: JsonValue | undefined, path: ReadonlyArray<string>) => JsonObject
-  readonly bytes: (from: JsonObject, path: ReadonlyArray<string>, mayBeEmpty?: boolean) => string
+  readonly bytes: (from: JsonObject, path: ReadonlyArray<string>) => string
 }
 
 const reader = (): Reader => {
@@ -28,10 +28,10 @@ const reader = (): Reader => {
       fault(path, value === undefined ? "required" : "invalid_type", "must be a JSON object")
       return {}
     },
-    bytes: (from, path, mayBeEmpty = false) => {
+    bytes: (from, path) => {
       const member = path.at(-1) ?? ""
       const value = Object.hasOwn(from, member) ? from[member] : undefined
-      if (typeof value === "string" && (mayBeEmpty || value !== "") && decodeBase64Url(value) !== undefined) {
+      if (typeof value === "string" && value !== "" && decodeBase64Url(value) !== undefined) {
         return value
       }
       fault(path, value === undefined ? "required" : "invalid_value", "must be canonical base64url")
@@ -87,10 +87,10 @@ export const readAuthenticationResponse = (
       clientDataJSON: read.bytes(response, ["response", "clientDataJSON"]),
       authenticatorData: read.bytes(response, ["response", "authenticatorData"]),
       signature: read.bytes(response, ["response", "signature"]),
-      ...(handle === undefined || handle === null
+      // Some authenticators answer an empty one where they have none (part 6).
+      ...(handle === undefined || handle === null || handle === ""
         ? {}
-        : // An empty one is in order as bytes, and is nobody's: that is for the verifier to say.
-          { userHandle: read.bytes(response, ["response", "userHandle"], true) })
+        : { userHandle: read.bytes(response, ["response", "userHandle"]) })
     }
   })
 }
