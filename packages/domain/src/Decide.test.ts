@@ -593,6 +593,16 @@ describe("limits of a mandate", () => {
     ])
   })
 
+  it("a contradicting report is recorded while there is room, the first late commit always", () => {
+    const now = STARTS + HOUR
+    const cancelled = after(reserved, cancel(1), STARTS + SECOND)
+    const other = cancel(1, { reason: "DUPLICATE" })
+    assert.deepStrictEqual(told(asked(cancelled, other, now)), recordedConflict("CANCELLED"))
+    assert.notDeepEqual(told(asked(cancelled, other, now, MAX_JOURNAL_BYTES)), recordedConflict("CANCELLED"))
+    const late = asked(cancelled, commit(1), now, MAX_JOURNAL_BYTES)
+    assert.deepStrictEqual(told(late), recordedConflict("CANCELLED"))
+  })
+
   it("closing what is open always fits", () => {
     const now = STARTS + SECOND
     assert.deepStrictEqual(told(asked(reserved, commit(1), now, MAX_JOURNAL_BYTES)), [

@@ -28,6 +28,7 @@ import {
   single,
   until
 } from "../test/MandateStory.ts"
+import { evaluatePolicy } from "./PolicyEvaluation.ts"
 
 const NOON = STARTS + 12n * HOUR
 const AMOUNT = "/proposed_action/payment/amount"
@@ -475,6 +476,28 @@ describe("budgets", () => {
       "TOTAL_EXECUTIONS_EXCEEDED",
       "PERIOD_EXECUTIONS_EXCEEDED"
     ])
+  })
+
+  it("resets_at is the end of the period, even beyond the window", () => {
+    const story = until(
+      after(
+        created(
+          recurring({
+            window: { starts_at: "2026-12-01T00:00:00Z", ends_at: "2026-12-15T00:00:00Z" },
+            policy: { periods: [{ ...MONTHLY, max_amount: 1 }] }
+          })
+        ),
+        approve,
+        at("2026-11-29T00:00:00Z")
+      ),
+      at("2026-12-01T00:00:00Z")
+    )
+    const [reason] = evaluatePolicy(
+      story.stream,
+      { action: "card.create", payment: { amount: 1000, currency: "EUR" } },
+      at("2026-12-14T00:00:00Z")
+    ).reasons.filter(({ code }) => code === "PERIOD_AMOUNT_EXCEEDED")
+    assert.strictEqual(reason?.resets_at, "2027-01-01T00:00:00.000000000Z")
   })
 
   it("sums beyond 2^53-1 are exact and denied", () => {

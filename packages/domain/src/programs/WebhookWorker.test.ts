@@ -365,6 +365,25 @@ describe("what a caller asks for", () => {
     )
   )
 
+  it.effect("a test can be sent once more too, when it has ended", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        const { id } = (yield* caller.register()).resource
+        const { resource } = yield* testWebhookEndpoint({ ...caller.writeOf({}), endpointId: id })
+        yield* tick
+        const again = yield* redeliverWebhook({
+          ...caller.writeOf({}),
+          endpointId: id,
+          deliveryId: resource.id
+        })
+        assert.deepInclude(again.resource, { event_id: resource.event_id, event_type: "endpoint.test" })
+        yield* tick
+        const [first, second, ...others] = receivers.received
+        assert.deepStrictEqual([second!.body, others], [first!.body, []])
+      })
+    )
+  )
+
   it.effect("a redelivery of what waits, or at an endpoint that is not active, is refused by name", () =>
     story(
       () =>
