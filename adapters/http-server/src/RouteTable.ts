@@ -35,18 +35,25 @@ export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/gu, 
 
 const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/")
 
-/** The router reads escapes before it compares; here what a route writes out must be sent as it is written. */
+/** What others on the way take out, and a parameter that is called so must therefore escape. */
+const DOT_SEGMENTS = new Set([".", ".."])
+
+/** Whatever path is left, as the last segment of a template. */
+const REST = "*"
+
+/** Whether a segment is sent as the template has it: the router reads escapes before it compares, and these are for parameters. */
+const isSpelled = (segment: string, sent: string | undefined): boolean =>
+  segment === REST ||
+  (segment.startsWith("{") ? sent !== undefined && !DOT_SEGMENTS.has(sent) : segment === sent)
+
 const spells = (template: string, url: string): boolean => {
   const segments = segmentsOf(template)
   const sent = segmentsOf(url.split("?")[0]!)
   return (
-    sent.length === segments.length &&
-    segments.every((segment, index) => segment.startsWith("{") || segment === sent[index])
+    (segments.at(-1) === REST || sent.length === segments.length) &&
+    segments.every((segment, index) => isSpelled(segment, sent[index]))
   )
 }
-
-/** Never empty, since what ends in its slash is another path, and no dot segment, which others on the way take out. */
-const isParameter = (value: string | undefined): boolean => value !== "" && value !== "." && value !== ".."
 
 /** Builds the table. HEAD is answered wherever GET is. */
 export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
@@ -59,7 +66,8 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   const lookUp = (method: string, url: string) => {
     const found = finder.find(method, url)
     if (found === undefined || !spells(found.handler, url)) return undefined
-    return Object.values(found.params).every(isParameter) ? found : undefined
+    // An empty one would be another path, which ends in its slash.
+    return Object.values(found.params).includes("") ? undefined : found
   }
   const allowed = (url: string): ReadonlyArray<string> =>
     [...methods].filter((method) => lookUp(method, url) !== undefined)

@@ -14,7 +14,11 @@ const begin = Effect.fnUntraced(function* (settings: Parameters<Service["makeTen
 
 const codeOf = (answer: RawAnswer, status: number): string => bodyOf(answer, status).code
 
-const passkeysPath = (subject: string): string => `/v1/subjects/${encodeURIComponent(subject)}/passkeys`
+/** `encodeURIComponent` leaves full stops as they are, but a segment of them alone is nobody's. */
+const encoded = (subject: string): string =>
+  /^\.{1,2}$/u.test(subject) ? subject.replaceAll(".", "%2E") : encodeURIComponent(subject)
+
+const passkeysPath = (subject: string): string => `/v1/subjects/${encoded(subject)}/passkeys`
 
 const openFor = Effect.fnUntraced(function* (
   tenant: Tenant,

@@ -127,11 +127,11 @@ const expireClaims = ({ query }: OpenStore, endpoint: string) =>
 
 /** Locks the row of an endpoint until it is let go. */
 const holdEndpoint = Effect.fnUntraced(function* ({ url }: OpenStore, endpoint: string) {
-  const { writes } = yield* PostgresStore.connect({ url: Redacted.make(url), writeConnections: 1 })
+  const { reads } = yield* PostgresStore.connect({ url: Redacted.make(url), readConnections: 1 })
   const [locked, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-  const holding = yield* writes
+  const holding = yield* reads
     .withTransaction(
-      writes
+      reads
         .unsafe("select 1 from svc.webhook_endpoint where endpoint = $1 for update", [endpoint])
         .pipe(Effect.andThen(Deferred.succeed(locked, undefined)), Effect.andThen(Deferred.await(mayEnd)))
     )

@@ -90,16 +90,19 @@ const identityOf = Effect.fnUntraced(function* (
   )
   if (isAbsent) return present
   const { "identity-algorithm": named } = options
-  const algorithms =
-    named.length === 0
-      ? (present?.algorithms ?? ["ES256" as const])
-      : yield* Effect.forEach(named, (name) => oneOf(ALGORITHMS, name, "identity-algorithm"))
+  const algorithms: Effect.Effect<ReadonlyArray<IdentityAlgorithm>, StartFault> = named.length === 0
+    ? Effect.succeed(present?.algorithms ?? ["ES256"])
+    : Effect.forEach(named, (name) => oneOf(ALGORITHMS, name, "identity-algorithm"))
+  // A bad name among them is told by itself, beside what is wrong with the keys.
+  const allowed = Effect.orElseSucceed(algorithms, () => ALGORITHMS)
   return yield* allOf({
     issuer: needed(options["identity-issuer"] ?? present?.issuer, "identity-issuer"),
     audience: needed(options["identity-audience"] ?? present?.audience, "identity-audience"),
-    algorithms: Effect.succeed(algorithms),
-    keys: Effect.flatMap(keysOf(options, algorithms, loopbackAllowed), (keys = present?.keys) =>
-      keys === undefined ? Effect.fail(badUsage(KEYS_FAULT)) : Effect.succeed(keys)
+    algorithms,
+    keys: Effect.flatMap(allowed, (some) => keysOf(options, some, loopbackAllowed)).pipe(
+      Effect.flatMap((keys = present?.keys) =>
+        keys === undefined ? Effect.fail(badUsage(KEYS_FAULT)) : Effect.succeed(keys)
+      )
     )
   })
 })

@@ -141,8 +141,9 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
           ...[...identity, "--identity-jwks-uri", uri, "--identity-algorithm", "EdDSA"]
         ])
         const of = ["--organization", made.organization_id]
-        const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y" })
-        const keys = [{ kty: "EC", crv: "P-256", x: "x", y: "y" }]
+        const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" })
+        const jwks = yield* keySetFile(key)
+        const keys = [key]
         let expected = made
         for (const [options, change] of [
           [["--name", "Shop & Sons"], { name: "Shop & Sons" }],
