@@ -218,13 +218,14 @@ const checkWrites = (
   const claims = new Map(
     input.claims.filter(({ kind }) => kind === "idempotency_key").map((claim) => [claim.name, claim])
   )
-  const sent = new Set(input.writes.map(({ key, operation }) => `${operation} ${key}`))
+  const sent = new Set(input.writes.map(({ key }) => key))
   for (const [name] of claims) check("keys are of a client", sent.has(name ?? ""), `${name} was never sent`)
-  const byKey = groupBy(input.writes.filter(isSuccess), ({ key, operation }) => `${operation} ${key}`)
-  for (const [name, writes] of byKey) {
+  const byKey = groupBy(input.writes.filter(isSuccess), ({ key }) => key)
+  for (const [key, writes] of byKey) {
     const [first] = writes
-    const claim = claims.get(name)
+    const claim = claims.get(key)
     if (first === undefined) continue
+    const name = `${first.operation} ${key}`
     check(
       "acknowledged keys are bound",
       claim?.fingerprint === fingerprintOf(first.operation, first.path, first.body) &&
@@ -248,8 +249,7 @@ const checkWrites = (
   // A key that is bound has its effect, whether or not its client learned of it.
   for (const { key, operation, body } of input.writes) {
     const kind = DONE[operation]
-    if (kind === undefined || !claims.has(`${operation} ${key}`)) continue
-    if (byKey.has(`${operation} ${key}`)) continue
+    if (kind === undefined || !claims.has(key) || byKey.has(key)) continue
     check("bound keys have effects", effects.has(`${kind.type} ${kind.mark(body)}`), `${operation} ${key}`)
   }
 }

@@ -324,7 +324,7 @@ describe.skipIf(server === undefined)("a server process that is stopped over a d
       const tables = await postgresTables(server?.url ?? "")(organization)
       const { approved, writes } = actors
       // The keys of approval sessions are not among the writes.
-      const claims = tables.claims.filter(({ name }) => !name?.includes("/approval-sessions "))
+      const claims = tables.claims.filter(({ resource }) => !resource?.startsWith("aps_"))
       const audit = auditTables({ ...tables, claims, organization, writes, approved })
       assert.deepStrictEqual(audit.faults, [])
       assert.deepStrictEqual(deployment.faults, [])
