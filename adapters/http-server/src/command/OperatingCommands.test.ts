@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,6 +8,7 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { ConfigProvider, Effect } from "effect"
 import { CheckFailed, StartFault } from "../StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { answerOf } from "./StoreCommand.ts"
@@ -44,7 +46,7 @@ const LIVE = {
   SVC_WEBHOOK_SECRET: `svc_wh_${"A".repeat(43)}`
 }
 
-const STORE_COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands]
+const STORE_COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
 
 /** A command that does not open the store by itself: what it is given must be known. Without `SVC_STORE` it goes no further. */
 const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
@@ -72,7 +74,9 @@ describe("the operating commands of the README", () => {
         const filled: Record<string, string> = {
           "public-keys.json": file(
             "public-keys.json",
-            '{"keys":[{"kty":"EC","crv":"P-256","x":"x","y":"y"}]}'
+            JSON.stringify({
+              keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" })]
+            })
           ),
           secret: file("secret", LIVE.SVC_WEBHOOK_SECRET)
         }
@@ -91,6 +95,7 @@ describe("the operating commands of the README", () => {
           )
           ran.push(command.name)
           if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)
+          if (command.name === "signing-key rotate") filled.KID = String(answer.kid)
           if (command.name === "api-key create") filled["key_..."] = String(answer.api_key_id)
         }
         assert.includeMembers(ran, [
@@ -99,7 +104,9 @@ describe("the operating commands of the README", () => {
           "api-key create",
           "api-key list",
           "api-key revoke",
-          "signing-key rotate"
+          "signing-key rotate",
+          "signing-key withdraw",
+          "store acknowledge-history"
         ])
       }).pipe(
         Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: LIVE })),
