@@ -33,6 +33,11 @@ describe("the address of a client", () => {
     assert.strictEqual(networkOf("2001:db8::1:2:3:4"), networkOf("2001:db8::ffff"))
     assert.notStrictEqual(networkOf("2001:db8::1"), networkOf("2001:db8:0:1::1"))
   })
+
+  it("counts by the IPv4 address behind a NAT64", () => {
+    assert.strictEqual(networkOf("64:ff9b::203.0.113.7"), "203.0.113.7")
+    assert.strictEqual(networkOf("64:ff9b::cb00:7107"), "203.0.113.7")
+  })
 })
 
 describe("a list of trusted proxies", () => {

@@ -64,9 +64,14 @@ export const clientAddressOf = (
 /** Groups of an IPv6 address that name its network: the smallest that a customer gets is a /64. */
 const NETWORK_GROUPS = 4
 
-/** What is counted as one client: an IPv4 address, or the /64 of an IPv6 address. */
+/** The prefix under which a NAT64 shows IPv4 addresses (RFC 6052, section 2.1). */
+const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96")
+
+/** What is counted as one client: an IPv4 address, behind a NAT64 too, or the /64 of an IPv6 address. */
 export const networkOf = (address: string): string => {
   if (isIP(address) !== 6) return address
-  const groups = ipaddr.IPv6.parse(address).parts.slice(0, NETWORK_GROUPS)
+  const parsed = ipaddr.IPv6.parse(address)
+  if (parsed.match(NAT64)) return parsed.toByteArray().slice(-4).join(".")
+  const groups = parsed.parts.slice(0, NETWORK_GROUPS)
   return `${groups.map((group) => group.toString(16)).join(":")}::/64`
 }

@@ -55,6 +55,16 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
+  it.effect("lock out nothing that this process has just given out", () =>
+    Effect.gen(function* () {
+      for (const credential of ["a", "b"]) yield* ask(credential, failing)
+      assert.deepStrictEqual(yield* ask("new"), LIMITED)
+      yield* (yield* FailedCredentials).remember("new")
+      assert.deepStrictEqual(yield* ask("new"), FOUND)
+      assert.deepStrictEqual(yield* ask("c"), LIMITED)
+    }).pipe(limited)
+  )
+
   it.effect("say when to come again", () =>
     Effect.gen(function* () {
       yield* ask("a", failing)

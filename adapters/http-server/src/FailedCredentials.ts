@@ -29,13 +29,15 @@ export class FailedCredentials extends Context.Service<
       look: Effect.Effect<A, E, R>,
       isWrong: (fault: E) => boolean
     ) => Effect.Effect<A, E | Refused, R>
+    /** Takes a credential for good that this process has just given out, as if it had been used. */
+    readonly remember: (credential: string) => Effect.Effect<void>
   }
 >()("@svc/http-server/FailedCredentials") {}
 
 /** No limit. */
 export const layerOff: Layer.Layer<FailedCredentials> = Layer.succeed(
   FailedCredentials,
-  FailedCredentials.of({ lookUp: (_credential, look) => look })
+  FailedCredentials.of({ lookUp: (_credential, look) => look, remember: () => Effect.void })
 )
 
 /** What is remembered is no credential. */
@@ -72,6 +74,7 @@ export const layer = (rate: Rate = FAILED_CREDENTIALS_RATE): Layer.Layer<FailedC
       })
     })
     return FailedCredentials.of({
+      remember: (credential) => Effect.sync(() => memory.remember(credential)),
       lookUp: (credential, look, isWrong) =>
         Effect.gen(function* () {
           const address = networkOf((yield* CurrentRequest).clientAddress)

@@ -123,10 +123,14 @@ const admissionFault = (
 
 const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
 
-/** A body whose end nobody can tell (RFC 9112, section 6.3); also where none is asked for, since it is sent. */
-const framingFault = ({ headers }: HttpServerRequest.HttpServerRequest): Refused | undefined => {
+/**
+ * A body whose end nobody can tell (RFC 9112, section 6.3), or that HTTP/1.0 has no word for (section 6.1); also where none is
+ * asked for, since it is sent.
+ */
+const framingFault = ({ headers, source }: HttpServerRequest.HttpServerRequest): Refused | undefined => {
   const encoding = headers["transfer-encoding"]
-  return encoding === undefined || ENDS_CHUNKED.test(encoding)
+  const isKnown = (source as IncomingMessage).httpVersion !== "1.0" && ENDS_CHUNKED.test(encoding ?? "")
+  return encoding === undefined || isKnown
     ? undefined
     : new Refused({
         code: "malformed_request",

@@ -578,6 +578,12 @@ describe("below the routes", () => {
       "malformed_request"
     ],
     [
+      "chunks in HTTP/1.0",
+      `POST /v1/things HTTP/1.0\r\nHost: x\r\n${JSON_TYPE}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      400,
+      "malformed_request"
+    ],
+    [
       "a bad chunk",
       `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
       400,

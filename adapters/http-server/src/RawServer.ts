@@ -104,6 +104,8 @@ const serveInTurn = (server: Server): Connections => {
     const { socket } = request
     const owed = connections.get(socket)
     if (owed === undefined) return false
+    // An answer that came before the end of its request's body has closed the connection: nothing behind it is served.
+    if (!socket.writable) return true
     if (owed.size >= MAX_PIPELINED_REQUESTS) {
       socket.destroy()
       return true

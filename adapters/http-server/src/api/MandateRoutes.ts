@@ -12,6 +12,7 @@ import { MandatesApi } from "@svc/protocol/api/MandatesApi"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
 import { parseTimestamp, type Timestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
+import { FailedCredentials } from "../FailedCredentials.ts"
 import { answer, written } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 import { pageOf } from "./PageQuery.ts"
@@ -55,10 +56,17 @@ export const mandateRoutes = groupRoutes(MandatesApi, {
       (page) => ({ body: textPage(page) })
     ),
   createApprovalSession: ({ params, write }) =>
-    Effect.map(createApprovalSession({ ...write, mandateId: params.mandate_id }), (created) =>
-      written(created)
-    )
+    Effect.gen(function* () {
+      const created = yield* createApprovalSession({ ...write, mandateId: params.mandate_id })
+      const { approval_url: url } = created.resource
+      // So that wrong links from the same address do not lock out the end user who opens this one.
+      if (url !== undefined) yield* (yield* FailedCredentials).remember(tokenOf(url))
+      return written(created)
+    })
 })
+
+/** The token of an approval link: the last segment of its path. */
+const tokenOf = (approvalUrl: string): string => approvalUrl.slice(approvalUrl.lastIndexOf("/") + 1)
 
 const fromOf = (from: Timestamp | undefined) => {
   const instant = from === undefined ? undefined : parseTimestamp(from)

@@ -2,7 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
 import { LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
 import * as fc from "fast-check"
-import { approvalPage, closedPage, homePage, type ShownSession, unavailablePage } from "./ApprovalPage.ts"
+import {
+  approvalPage,
+  busyPage,
+  closedPage,
+  homePage,
+  type ShownSession,
+  unavailablePage
+} from "./ApprovalPage.ts"
 import { PAGE_WORDS } from "./words/Dictionaries.ts"
 import { ENGLISH } from "./words/English.ts"
 
@@ -92,6 +99,7 @@ describe("approvalPage", () => {
       }
       assert.include(pageOf({ language }), `<h1>${escaped(words.title)}</h1>`)
       assert.include(unavailablePage(language), `>${escaped(words.unavailableTitle)}</h1>`)
+      assert.include(busyPage(language), escaped(words.busyText))
       assert.include(homePage(language), `>${escaped(words.home.title)}</h1>`)
     }
   })

@@ -203,6 +203,12 @@ export const unavailablePage = (language: Language): string => {
   return noticePage(language, { text, title }, { tone: "failure" })
 }
 
+/** When too many links that open nothing came from the reader's address. */
+export const busyPage = (language: Language): string => {
+  const { busyText: text, unavailableTitle: title } = PAGE_WORDS[language]
+  return noticePage(language, { text, title }, { tone: "failure" })
+}
+
 /** For whoever comes without a link. */
 export const homePage = (language: Language): string =>
   noticePage(language, PAGE_WORDS[language].home, { tone: "neutral" })

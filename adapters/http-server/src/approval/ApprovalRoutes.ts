@@ -11,7 +11,7 @@ import {
 import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ClosedApprovalLink"
 import type { Language } from "@svc/domain/StatementLanguage"
 import type { JsonValue } from "@svc/protocol/Json"
-import { PROBLEMS } from "@svc/protocol/Problem"
+import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
@@ -29,7 +29,7 @@ import {
   tokenOfPath,
   withToken
 } from "./ApprovalGate.ts"
-import { approvalPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
+import { approvalPage, busyPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
 
 const PAGE_PATH = "/approve/:token"
@@ -95,6 +95,12 @@ const mayHoldCookieBack = (link: ClosedLink) =>
     ({ headers }) => link.isBoundElsewhere && headers["sec-fetch-site"] === "cross-site"
   )
 
+/** What passes by itself, in a page's words. */
+const PASSING_PAGES: { readonly [Code in ProblemCode]?: (language: Language) => string } = {
+  store_unavailable: unavailablePage,
+  rate_limited: busyPage
+}
+
 const page = openPage.pipe(
   Effect.catch((refused) =>
     Effect.gen(function* () {
@@ -106,9 +112,9 @@ const page = openPage.pipe(
   ),
   Effect.catch((refused) =>
     Effect.gen(function* () {
-      const isPassing = refused.code === "store_unavailable" || refused.code === "rate_limited"
-      const isRead = isPassing && (yield* wantsPage)
-      return isRead ? yield* noticeResponse(refused, unavailablePage) : yield* refused
+      const notice = PASSING_PAGES[refused.code]
+      if (notice === undefined || !(yield* wantsPage)) return yield* refused
+      return yield* noticeResponse(refused, notice)
     })
   )
 )

@@ -131,7 +131,7 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
 > {
   const store = yield* MandateStore
   const { organization, mandateId, state, limit } = query
-  const scope = { list: "authorizations", mandate_id: mandateId, state: state ?? "" }
+  const scope = { list: "authorizations", organization, mandate_id: mandateId, state: state ?? "" }
   const afterOrder = yield* numberCursor(scope, query.cursor)
   if (namedStream({ mandate: mandateId }) === undefined) return yield* new NotFound()
   const list = yield* settledList({

@@ -1,6 +1,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { canonicalJson } from "@svc/protocol/CanonicalJson"
+import { type IdentifierPrefix, isIdentifier } from "@svc/protocol/Identifier"
 import { isJsonObject, type JsonObject } from "@svc/protocol/Json"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { parseStrictJson } from "@svc/protocol/StrictJson"
@@ -8,7 +9,7 @@ import { isWellFormedText } from "@svc/protocol/Text"
 import { Effect, Result } from "effect"
 import { InvalidCursor } from "../Refusals.ts"
 
-/** Which list a cursor belongs to: its route and filters. */
+/** Which list a cursor belongs to: whose it is, its route and filters. */
 export type ListScope = JsonObject
 
 /** An opaque keyset cursor: where the next page of this very list begins. */
@@ -34,6 +35,18 @@ export const textCursor = (
   const after = decode(scope, cursor)
   return typeof after === "string" ? Effect.succeed(after) : Effect.fail(new InvalidCursor())
 }
+
+/** The position in a cursor that identifies entries by their identifier. */
+export const identifierCursor = (
+  scope: ListScope,
+  prefix: IdentifierPrefix,
+  cursor: string | undefined
+): Effect.Effect<string | undefined, InvalidCursor> =>
+  Effect.filterOrFail(
+    textCursor(scope, cursor),
+    (after) => after === undefined || isIdentifier(prefix, after),
+    () => new InvalidCursor()
+  )
 
 /** The position in a cursor that identifies entries by a number from 1. */
 export const numberCursor = (

@@ -16,6 +16,7 @@ import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, setTo } from "../../test/MemoryPrograms.ts"
 import { encodeCursor } from "./Cursor.ts"
 import { journalPosition } from "./JournalCursor.ts"
+import { listMandates } from "./Mandates.ts"
 
 const caller = makeCaller()
 const organization = caller.organization.id
@@ -259,6 +260,17 @@ describe("lists of mandates", () => {
         "InvalidCursor"
       )
       assert.strictEqual(yield* tagOf(caller.list({ limit: 9, cursor: "x" })), "InvalidCursor")
+      const ofAnother = listMandates({ organization: "org_00000000000000000000000000", limit: 9, cursor })
+      assert.strictEqual(yield* tagOf(ofAnother), "InvalidCursor")
+      const decoded = JSON.parse(Buffer.from(cursor, "base64url").toString())
+      for (const after of ["", "\u0001", "mnd_'; drop", decoded.after.toUpperCase(), 1]) {
+        const forged = encodeCursor(decoded.scope, after)
+        assert.strictEqual(
+          yield* tagOf(caller.list({ limit: 9, cursor: forged })),
+          "InvalidCursor",
+          `${after}`
+        )
+      }
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

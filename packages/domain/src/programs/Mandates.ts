@@ -32,7 +32,7 @@ import {
   ValidationFailed
 } from "../Refusals.ts"
 import type { TimeZoneTable } from "../TimeZoneTable.ts"
-import { pageOf, textCursor } from "./Cursor.ts"
+import { identifierCursor, pageOf } from "./Cursor.ts"
 import { isAt, journalCursor, journalPosition } from "./JournalCursor.ts"
 import { settledList } from "./SettledList.ts"
 import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "./StreamProgram.ts"
@@ -181,8 +181,13 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
 }): Effect.fn.Return<ListPage<Mandate>, InvalidCursor | StoreUnavailable, MandateStore | Randomness> {
   const store = yield* MandateStore
   const { organization, state, subjectReference } = query
-  const scope = { list: "mandates", state: state ?? "", subject_reference: subjectReference ?? "" }
-  const after = yield* textCursor(scope, query.cursor)
+  const scope = {
+    list: "mandates",
+    organization,
+    state: state ?? "",
+    subject_reference: subjectReference ?? ""
+  }
+  const after = yield* identifierCursor(scope, "mnd_", query.cursor)
   const list = yield* settledList({
     read: store.listMandates({
       organization,

@@ -7,7 +7,7 @@ import type { PasskeyRecord } from "../ApprovalSessionState.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { SubjectStore } from "../ports/SubjectStore.ts"
 import { type InvalidCursor, NotFound } from "../Refusals.ts"
-import { pageOf, textCursor } from "./Cursor.ts"
+import { identifierCursor, pageOf } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
 
 const shown = (passkey: PasskeyRecord): Passkey => ({
@@ -25,8 +25,9 @@ export const listPasskeys = Effect.fn("listPasskeys")(function* (query: {
   readonly limit: number
 }): Effect.fn.Return<ListPage<Passkey>, InvalidCursor | StoreUnavailable, SubjectStore> {
   const store = yield* SubjectStore
-  const scope = { list: "passkeys", subject_reference: query.subjectReference }
-  const after = yield* textCursor(scope, query.cursor)
+  const { organization, subjectReference } = query
+  const scope = { list: "passkeys", organization, subject_reference: subjectReference }
+  const after = yield* identifierCursor(scope, "psk_", query.cursor)
   const { subject } = yield* store.load(query)
   const active = (subject?.passkeys ?? [])
     .filter((passkey) => passkey.retiredAt === undefined && (after === undefined || passkey.id < after))

@@ -11,7 +11,7 @@ import { type StoredDelivery, type StoredEndpoint, WebhookStore } from "../ports
 import { type IdempotencyKeyReused, type InvalidCursor, NotFound, StateConflict } from "../Refusals.ts"
 import { mayRedeliver, shownDeliveryState, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
 import { webhookDeliveryOf } from "../webhook/WebhookResource.ts"
-import { pageOf, textCursor } from "./Cursor.ts"
+import { identifierCursor, pageOf } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
 import { webhookTurn } from "./WebhookEndpoints.ts"
 import { type Operation, optionallyKeyed, type WriteRequest, type Written } from "./Write.ts"
@@ -25,8 +25,8 @@ export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function
 }): Effect.fn.Return<ListPage<WebhookDelivery>, NotFound | InvalidCursor | StoreUnavailable, WebhookStore> {
   const store = yield* WebhookStore
   const { endpointId, limit, organization } = query
-  const scope = { list: "webhook_deliveries", webhook_endpoint_id: endpointId }
-  const after = yield* textCursor(scope, query.cursor)
+  const scope = { list: "webhook_deliveries", organization, webhook_endpoint_id: endpointId }
+  const after = yield* identifierCursor(scope, "dlv_", query.cursor)
   if (!isIdentifier("whe_", endpointId)) return yield* new NotFound()
   const { deliveries, stored } = yield* store.listDeliveries({
     organization,

@@ -31,7 +31,7 @@ import {
 } from "../webhook/WebhookEndpoint.ts"
 import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
 import { drawSecret } from "./ApprovalSessions.ts"
-import { pageOf, textCursor } from "./Cursor.ts"
+import { identifierCursor, pageOf } from "./Cursor.ts"
 import { untilRecorded } from "./StreamProgram.ts"
 import {
   type KeyedOperation,
@@ -144,10 +144,11 @@ export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* 
   readonly limit: number
 }): Effect.fn.Return<ListPage<WebhookEndpoint>, InvalidCursor | StoreUnavailable, WebhookStore> {
   const store = yield* WebhookStore
-  const scope = { list: "webhook_endpoints" }
-  const after = yield* textCursor(scope, query.cursor)
+  const { organization } = query
+  const scope = { list: "webhook_endpoints", organization }
+  const after = yield* identifierCursor(scope, "whe_", query.cursor)
   // There are few: the store gives them all.
-  const all = yield* store.listEndpoints(query.organization)
+  const all = yield* store.listEndpoints(organization)
   const rest = all.filter(({ endpoint }) => after === undefined || endpoint.id < after)
   return pageOf(
     scope,

@@ -61,6 +61,7 @@ export const ARABIC: PageWords = {
   },
   unavailableTitle: "غير متاح حاليًا",
   unavailableText: "تعذّر الوصول إلى جزء من أنظمتنا. يُرجى إعادة تحميل الصفحة بعد قليل.",
+  busyText: "ورد عدد كبير جدًا من الطلبات من شبكتك. يُرجى إعادة تحميل الصفحة بعد قليل.",
   script: {
     approveWithPasskey: "الموافقة باستخدام مفتاح المرور",
     working: "لحظة من فضلك…",

@@ -67,6 +67,7 @@ export const DUTCH: PageWords = {
   },
   unavailableTitle: "Nu niet beschikbaar",
   unavailableText: "Iets aan onze kant is niet bereikbaar. Laad de pagina zo meteen opnieuw.",
+  busyText: "Er kwamen te veel verzoeken van uw netwerk. Laad de pagina zo meteen opnieuw.",
   script: {
     approveWithPasskey: "Goedkeuren met uw toegangssleutel",
     working: "Een ogenblik…",

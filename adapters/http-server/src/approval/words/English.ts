@@ -67,6 +67,7 @@ export const ENGLISH: PageWords = {
   },
   unavailableTitle: "Not available right now",
   unavailableText: "Something on our side is out of reach. Load the page again in a moment.",
+  busyText: "Too many requests came from your network. Load the page again in a moment.",
   script: {
     approveWithPasskey: "Approve with your passkey",
     working: "One moment…",

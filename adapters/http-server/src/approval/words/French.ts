@@ -68,6 +68,7 @@ export const FRENCH: PageWords = {
   },
   unavailableTitle: "Indisponible pour le moment",
   unavailableText: "L’un de nos systèmes est injoignable. Rechargez la page dans un instant.",
+  busyText: "Trop de requêtes sont venues de votre réseau. Rechargez la page dans un instant.",
   script: {
     approveWithPasskey: "Approuver avec votre clé d’accès",
     working: "Un instant…",

@@ -69,6 +69,7 @@ export const GERMAN: PageWords = {
   unavailableTitle: "Zurzeit nicht verfügbar",
   unavailableText:
     "Auf unserer Seite ist etwas nicht erreichbar. Laden Sie die Seite in einem Moment noch einmal.",
+  busyText: "Aus Ihrem Netzwerk kamen zu viele Anfragen. Laden Sie die Seite in einem Moment noch einmal.",
   script: {
     approveWithPasskey: "Mit Ihrem Passkey freigeben",
     working: "Einen Moment\u00a0…",

@@ -61,6 +61,7 @@ export const HEBREW: PageWords = {
   },
   unavailableTitle: "לא זמין כעת",
   unavailableText: "משהו בצד שלנו אינו נגיש. טענו את הדף שוב בעוד רגע.",
+  busyText: "הגיעו יותר מדי בקשות מהרשת שלכם. טענו את הדף שוב בעוד רגע.",
   script: {
     approveWithPasskey: "אישור באמצעות מפתח הגישה",
     working: "רק רגע…",

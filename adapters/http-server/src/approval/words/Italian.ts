@@ -68,6 +68,7 @@ export const ITALIAN: PageWords = {
   },
   unavailableTitle: "Al momento non disponibile",
   unavailableText: "Uno dei nostri sistemi non è raggiungibile. Ricarichi la pagina tra qualche istante.",
+  busyText: "Sono arrivate troppe richieste dalla Sua rete. Ricarichi la pagina tra qualche istante.",
   script: {
     approveWithPasskey: "Approva con la passkey",
     working: "Un momento…",

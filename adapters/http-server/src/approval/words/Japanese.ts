@@ -65,6 +65,8 @@ export const JAPANESE: PageWords = {
   },
   unavailableTitle: "現在ご利用いただけません",
   unavailableText: "当方のシステムの一部に接続できません。しばらくしてから、ページを再度読み込んでください。",
+  busyText:
+    "お使いのネットワークからのリクエストが多すぎます。しばらくしてから、ページを再度読み込んでください。",
   script: {
     approveWithPasskey: "パスキーで承認する",
     working: "少々お待ちください…",

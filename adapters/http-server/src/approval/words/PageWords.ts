@@ -69,5 +69,7 @@ export interface PageWords {
   readonly home: Notice
   readonly unavailableTitle: string
   readonly unavailableText: string
+  /** In the place of `unavailableText`, where the reader's address has sent too many links that open nothing. */
+  readonly busyText: string
   readonly script: ScriptWords
 }

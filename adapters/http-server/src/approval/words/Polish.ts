@@ -68,6 +68,7 @@ export const POLISH: PageWords = {
   },
   unavailableTitle: "Chwilowo niedostępne",
   unavailableText: "Coś po naszej stronie jest nieosiągalne. Za chwilę wczytaj stronę ponownie.",
+  busyText: "Z tej sieci nadeszło zbyt wiele żądań. Za chwilę wczytaj stronę ponownie.",
   script: {
     approveWithPasskey: "Zatwierdź kluczem dostępu",
     working: "Chwileczkę…",

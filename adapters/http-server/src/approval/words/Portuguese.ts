@@ -66,6 +66,7 @@ export const PORTUGUESE: PageWords = {
   },
   unavailableTitle: "Indisponível no momento",
   unavailableText: "Um dos nossos sistemas está inacessível. Recarregue a página dentro de instantes.",
+  busyText: "Chegaram demasiados pedidos da sua rede. Recarregue a página dentro de instantes.",
   script: {
     approveWithPasskey: "Aprovar com a sua chave de acesso",
     working: "Um momento…",

@@ -68,6 +68,7 @@ export const SPANISH: PageWords = {
   unavailableTitle: "No disponible en este momento",
   unavailableText:
     "No podemos acceder a uno de nuestros sistemas. Vuelva a cargar la página en unos momentos.",
+  busyText: "Han llegado demasiadas solicitudes desde su red. Vuelva a cargar la página en unos momentos.",
   script: {
     approveWithPasskey: "Aprobar con su llave de acceso",
     working: "Un momento…",
