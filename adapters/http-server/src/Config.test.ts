@@ -315,7 +315,7 @@ describe("settings of svc worker", () => {
         assert.strictEqual(fault?.exitCode, 78)
         assert.match(
           fault?.line ?? "",
-          /^SVC_STORE must be a postgres:\/\/ URL: a store in memory or in a folder/u
+          /^SVC_STORE must be a postgres:\/\/ URL: a folder or memory is opened by one process alone/u
         )
       }
     })

@@ -84,10 +84,12 @@ const ENVIRONMENT = {
   parse: literals("test", "live")
 } as const satisfies Setting<unknown>
 
+const URL_PARAMETERS =
+  "Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, application_name, options, host, port, user, password, dbname."
+
 const STORE = {
   name: "SVC_STORE",
-  meaning:
-    "Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), sslrootcert, connect_timeout, application_name, options.",
+  meaning: `Where everything is kept: in memory, lost when the process ends; in a folder; on a Postgres server. ${URL_PARAMETERS}`,
   form: STORE_FORM,
   parse: parseStore,
   faultOf: storeFaultOf
@@ -135,7 +137,7 @@ const BASE_URL = {
 const APPROVAL_BASE_URL = {
   name: "SVC_APPROVAL_BASE_URL",
   meaning: "Where end users reach the approval pages: an origin of its own.",
-  form: "an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only)",
+  form: "an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only, and not in the live environment)",
   parse: parseOrigin
 } as const satisfies Setting<unknown>
 
@@ -224,6 +226,7 @@ const WEBHOOK_SECRET = {
 /** A Postgres server, which several processes may have open. */
 const SERVER_STORE = {
   ...STORE,
+  meaning: `The Postgres server where everything is kept. ${URL_PARAMETERS}`,
   form: "a postgres:// URL",
   parse: (text: string) => {
     const store = parseStore(text)
@@ -232,12 +235,13 @@ const SERVER_STORE = {
   faultOf: (text: string) =>
     parseStore(text) === undefined
       ? storeFaultOf(text)
-      : "a store in memory or in a folder is the business of the one process that has it open"
+      : "a folder or memory is opened by one process alone, which brings its schema up to date and works on it by itself"
 } as const satisfies Setting<unknown>
 
 /** A store that outlives the process. */
 const LASTING_STORE = {
   ...STORE,
+  meaning: `Where everything is kept: in a folder, or on a Postgres server. ${URL_PARAMETERS}`,
   form: "pglite:<folder> or a postgres:// URL",
   parse: (text: string) => {
     const store = parseStore(text)
@@ -249,7 +253,6 @@ const LASTING_STORE = {
 /** What nobody can put an organization into would refuse every request. */
 const SERVED_STORE = {
   ...LASTING_STORE,
-  meaning: "Where everything is kept: in a folder, or on a Postgres server.",
   faultOf: (text: string) =>
     text === "memory"
       ? "no command can make an organization in the memory of another process; npm start makes one in its own"

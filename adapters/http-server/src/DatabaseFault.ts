@@ -14,6 +14,8 @@ interface Known {
   readonly code: string | undefined
   /** What the server or the client says. */
   readonly message: string
+  /** Whether it is one of ours, whose message is for operators. */
+  readonly isOwn?: boolean
 }
 
 /** Longest that a server's own words are repeated, in characters. */
@@ -27,7 +29,9 @@ const knownOf = (fault: unknown): Known => {
   let known: Known = { code: undefined, message: "" }
   let error = fault
   for (let depth = 0; depth < MAX_DEPTH && typeof error === "object" && error !== null; depth++) {
-    const { cause, code, message, reason } = error as Readonly<Record<string, unknown>>
+    const { _tag: tag, cause, code, message, reason } = error as Readonly<Record<string, unknown>>
+    if (typeof tag === "string" && OWN_WORDS.has(tag))
+      return { code: undefined, message: String(message), isOwn: true }
     known = {
       code: typeof code === "string" ? code : known.code,
       message: typeof message === "string" && message !== "" ? message : known.message
@@ -94,6 +98,9 @@ const CLIENT_WORDS: ReadonlyArray<readonly [RegExp, string, "passing" | "lasting
 const POOLER =
   "a connection pooler there refuses the settings that every session must have, synchronous_commit among them: name the server itself, not PgBouncer (each process keeps a pool of its own, of 20 connections at most)"
 
+/** Faults of ours that say what is the case in their own words. */
+const OWN_WORDS = new Set(["HistoryUnacknowledged"])
+
 /** What the server said, on one line. */
 const quoted = (message: string): string => {
   const line = message.replaceAll(/[\s\p{Cc}]+/gu, " ").trim()
@@ -105,7 +112,8 @@ const SQLSTATE = /^[0-9A-Z]{5}$/u
 /** SQLSTATE classes and codes that only another setting, or another right, would change. */
 const isLastingState = (code: string): boolean => /^(?:28|3D|3F|42|0A|22)/u.test(code)
 
-const wordsOf = ({ code, message }: Known): string => {
+const wordsOf = ({ code, isOwn = false, message }: Known): string => {
+  if (isOwn) return message
   if (/unsupported startup parameter/iu.test(message)) return POOLER
   const words = code === undefined ? undefined : CONNECTION_WORDS[code]
   if (words !== undefined) return words

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { historyUnacknowledged } from "@svc/store-postgres/StoreHistory"
 import { Cause, Console, Effect } from "effect"
 import * as JsonLog from "./JsonLog.ts"
 
@@ -20,6 +21,15 @@ describe("a log line", () => {
       assert.strictEqual(
         yield* causeOf(Cause.fail(new StoreUnavailable({ cause: refused }))),
         "StoreUnavailable: the database: nothing accepts connections there"
+      )
+    })
+  )
+
+  it.effect("says what an operator must do about a history that changed", () =>
+    Effect.gen(function* () {
+      assert.match(
+        yield* causeOf(Cause.fail(yield* Effect.flip(historyUnacknowledged))),
+        /no operator has acknowledged it: svc store acknowledge-history$/u
       )
     })
   )

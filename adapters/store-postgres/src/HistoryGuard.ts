@@ -21,7 +21,7 @@ const SIGHT_LIFETIME_SECONDS = 2n
 
 /** What `GET /readyz` says until an operator has acknowledged the change. */
 export const HISTORY_FAULT =
-  "The history of the store changed: the database is another one, or lost what was recorded last. Nothing is decided or recorded until an operator has acknowledged it with svc store acknowledge-history."
+  "The history of the store changed: the database is another one, or lost what was recorded last. Nothing is decided or recorded until an operator has acknowledged it with svc store acknowledge-history (with --restored, where the database is an earlier one that knows of no change)."
 
 const told = ({ cluster = "unknown", timeline = "unknown" }: DatabaseIdentity): string =>
   `${cluster}/${timeline}`
@@ -70,10 +70,21 @@ const makeWatch = (
   const forget = Effect.sync(() => {
     soundAt = undefined
   })
+  // The last history that this process saw go on, and the one that it found where the store had never had that.
+  let goesOn: string | undefined
+  let wentBackTo: string | undefined
+  /** A database that was the store once, such as an old primary, has nothing to hold against itself: it lacks what came after. */
+  const judged = (seen: HistoryState): HistoryState => {
+    if (seen.hasKnown) wentBackTo = undefined
+    else wentBackTo ??= seen.history
+    const isAcknowledged = seen.isAcknowledged && seen.history !== wentBackTo
+    if (isAcknowledged) goesOn = seen.history
+    return { ...seen, isAcknowledged }
+  }
   const state = Effect.gen(function* () {
     // As of before the question, since the answer is no younger than that.
     const at = yield* Clock.monotonicTimeNanos
-    const seen = yield* history.state
+    const seen = judged(yield* history.state(goesOn))
     soundAt = seen.isAcknowledged ? at : undefined
     yield* report(seen)
     return seen

@@ -17,9 +17,10 @@ const streamOf = ({ o_mandate, o_organization }: DueRow): DueStream => ({
   mandate: o_mandate
 })
 
-export const makeDueLeases = ({ schema, writes }: PostgresClients): DueLeases["Service"] => {
-  const take = statement<DueRow>(writes, schema, TAKE)
-  const release = statement(writes, schema, RELEASE)
+export const makeDueLeases = ({ schema, server, writes }: PostgresClients): DueLeases["Service"] => {
+  const polls = server?.polls ?? writes
+  const take = statement<DueRow>(polls, schema, TAKE)
+  const release = statement(polls, schema, RELEASE)
   return {
     take: ({ lasts, limit, token }) =>
       guarded(Effect.map(take([token, String(limit), String(lasts)]), (rows) => rows.map(streamOf))),

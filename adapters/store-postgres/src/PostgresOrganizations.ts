@@ -69,11 +69,16 @@ const dieOfSharedHash = (error: SqlError): Effect.Effect<never, SqlError> =>
     ? Effect.die(new Error("the hash is of another API key"))
     : Effect.fail(error)
 
-export const makeOrganizations = ({ reads, schema, writes }: PostgresClients): Organizations["Service"] => {
+export const makeOrganizations = ({
+  reads,
+  schema,
+  server,
+  writes
+}: PostgresClients): Organizations["Service"] => {
   const find = statement<{ readonly record: string }>(reads, schema, FIND)
   const findKey = statement<KeyRow>(reads, schema, FIND_KEY)
   const listKeys = statement<KeysRow>(reads, schema, LIST_KEYS)
-  const useKey = statement(writes, schema, USE_KEY)
+  const useKey = statement(server?.polls ?? writes, schema, USE_KEY)
   const put = statement(writes, schema, PUT)
   const putKey = statement(writes, schema, PUT_KEY)
   return {

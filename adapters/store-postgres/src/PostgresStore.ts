@@ -36,6 +36,7 @@ import { makeOrganizations } from "./PostgresOrganizations.ts"
 import { makeReads } from "./PostgresReads.ts"
 import { makeSubjects } from "./PostgresSubjects.ts"
 import { makeWebhooks } from "./PostgresWebhooks.ts"
+import { withReplicatedReplays } from "./ReplicatedReplays.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./ServerRequirements.ts"
 import { makeSigningKeyRecords, SigningKeyRecords } from "./SigningKeyRecords.ts"
 import { makeStoreHistory, StoreHistory } from "./StoreHistory.ts"
@@ -60,7 +61,7 @@ const MIGRATION_LOCK_TIMEOUT_MILLISECONDS = 30_000
  * Longest that a connection for reads is used. Nobody tells a client that its server is gone from the network, and
  * callers who share a connection cannot break it off, so that it must end by itself.
  */
-const READ_CONNECTION_LIFETIME: Duration.Input = "30 seconds"
+const READ_CONNECTION_LIFETIME: Duration.Input = "10 seconds"
 
 /** Time without a message after which a connection asks whether the other side is still there. */
 const KEEP_ALIVE: Duration.Input = "10 seconds"
@@ -203,19 +204,25 @@ export const portsOf = (
 export const portsWith = (
   clients: PostgresClients,
   append: MandateStore["Service"]["append"]
-): Context.Context<StoragePorts> =>
-  Context.empty().pipe(
-    Context.add(MandateStore, { ...makeReads(clients), append }),
+): Context.Context<StoragePorts> => {
+  const { mandates, webhooks } = withReplicatedReplays(
+    clients,
+    { ...makeReads(clients), append },
+    makeWebhooks(clients)
+  )
+  return Context.empty().pipe(
+    Context.add(MandateStore, mandates),
     Context.add(EventFeed, makeEventFeed(clients)),
     Context.add(SubjectStore, makeSubjects(clients)),
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),
-    Context.add(WebhookStore, makeWebhooks(clients)),
+    Context.add(WebhookStore, webhooks),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),
     Context.add(StoreHistory, makeStoreHistory(clients))
   )
+}
 
 /** A server's schema lacks steps that this release needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{

@@ -355,8 +355,9 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
   return { changeEndpoint, addDelivery }
 }
 
-const makeAttempts = ({ reads, schema, writes }: PostgresClients) => {
-  const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(writes, schema, CLAIM)
+const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
+  const polls = server?.polls ?? writes
+  const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, CLAIM)
   const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
   const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
   const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)

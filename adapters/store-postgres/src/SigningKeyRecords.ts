@@ -176,13 +176,14 @@ const parametersOf = ({ publicJwk, sealed }: NewSigningKey) =>
 export const makeSigningKeyRecords = ({
   reads,
   schema,
+  server,
   writes
 }: PostgresClients): SigningKeyRecords["Service"] => {
   const list = statement<KeyRow>(reads, schema, LIST)
   const addFirst = statement(writes, schema, ADD_FIRST)
   const rotate = statement<RotationRow>(writes, schema, ROTATE)
   const withdraw = statement<WithdrawalRow>(writes, schema, WITHDRAW)
-  const forgetBefore = statement(writes, schema, FORGET_BEFORE)
+  const forgetBefore = statement(server?.polls ?? writes, schema, FORGET_BEFORE)
   return {
     list: Effect.suspend(() => guarded(Effect.map(list([DEPLOYMENT]), listOf))),
     addFirst: (key) => Effect.asVoid(guarded(addFirst(parametersOf(key)))),

@@ -60,7 +60,7 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
     Effect.gen(function* () {
       const { organization, position } = yield* recorded
       const history = yield* StoreHistory
-      const before = yield* history.state
+      const before = yield* history.state()
       assert.isTrue(before.isAcknowledged)
       assert.deepStrictEqual(before.known, before.found)
       assert.deepStrictEqual(yield* acknowledge({ isLossless: true }), {
@@ -168,6 +168,22 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
     })
   )
 
+  it.effect("is noticed to be an earlier one, as of an old primary, by whoever saw what came after it", () =>
+    Effect.gen(function* () {
+      const { faults } = yield* StoreHealth
+      yield* acknowledge({ isRestored: true })
+      assert.deepStrictEqual(yield* faults, [])
+      yield* run("delete from svc.history where ordinal = (select max(ordinal) from svc.history)")
+      assert.isTrue((yield* (yield* StoreHistory).state()).isAcknowledged)
+      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+      assert.strictEqual((yield* acknowledge()).outcome, "unchanged")
+      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+      yield* acknowledge({ isRestored: true })
+      assert.deepStrictEqual(yield* faults, [])
+      assert.deepStrictEqual(yield* faults, [])
+    })
+  )
+
   it.effect("goes by what the server tells of its identity", () =>
     Effect.gen(function* () {
       const { state } = yield* StoreHistory
@@ -178,7 +194,7 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
         ["cluster = '1', timeline = null", false]
       ] as const) {
         yield* run(`update svc.history set ${known}`)
-        assert.strictEqual((yield* state).isAcknowledged, isAcknowledged, known)
+        assert.strictEqual((yield* state()).isAcknowledged, isAcknowledged, known)
       }
     })
   )

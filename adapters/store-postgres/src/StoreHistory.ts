@@ -16,6 +16,8 @@ export interface DatabaseIdentity {
 export interface HistoryState {
   readonly history: string
   readonly isAcknowledged: boolean
+  /** Whether the store has had the history that was asked about. */
+  readonly hasKnown: boolean
   readonly known: DatabaseIdentity
   readonly found: DatabaseIdentity
 }
@@ -53,11 +55,14 @@ export const historyUnacknowledged: Effect.Effect<never, StoreUnavailable> = Eff
   )
 )
 
-const STATE = "select * from {schema}.history_state()"
+const STATE = `select s.*,
+  $1::text is null or exists (select from {schema}.history h where h.history = $1::text) as o_has_known
+  from {schema}.history_state() s`
 
 const ACKNOWLEDGE = "select * from {schema}.acknowledge_history($1::boolean, $2::boolean)"
 
 interface StateRow {
+  readonly o_has_known: boolean
   readonly o_history: string
   readonly o_is_acknowledged: boolean
   readonly o_known_cluster: string | null
@@ -75,7 +80,8 @@ interface AcknowledgedRow {
 export class StoreHistory extends Context.Service<
   StoreHistory,
   {
-    readonly state: Effect.Effect<HistoryState, StoreUnavailable>
+    /** `known`: a history that the caller has seen go on, to learn whether the store has had it. */
+    readonly state: (known?: string) => Effect.Effect<HistoryState, StoreUnavailable>
     /** Begins a history on the database as it is now; by several at once, one does. */
     readonly acknowledge: (how: Acknowledgement) => Effect.Effect<Acknowledged, StoreUnavailable>
   }
@@ -91,16 +97,16 @@ export const makeStoreHistory = ({ schema, server, writes }: PostgresClients): S
   const state = statement<StateRow>(server?.sessions ?? writes, schema, STATE)
   const acknowledge = statement<AcknowledgedRow>(writes, schema, ACKNOWLEDGE)
   return {
-    state: Effect.suspend(() =>
+    state: (known) =>
       guarded(
-        Effect.map(state([]), ([row]) => ({
+        Effect.map(state([known ?? null]), ([row]) => ({
           history: row!.o_history,
           isAcknowledged: row!.o_is_acknowledged,
+          hasKnown: row!.o_has_known,
           known: identityOf(row!.o_known_cluster, row!.o_known_timeline),
           found: identityOf(row!.o_cluster, row!.o_timeline)
         }))
-      )
-    ),
+      ),
     acknowledge: ({ isLossless, isRestored }) =>
       guarded(
         Effect.map(acknowledge([String(isLossless), String(isRestored)]), ([row]) => ({

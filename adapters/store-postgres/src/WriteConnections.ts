@@ -29,6 +29,8 @@ export interface FailedWrites {
 /** Connections for statements that write, each of which is a transaction by itself. */
 export interface WriteConnections {
   readonly writes: SqlClient.SqlClient
+  /** The same for statements that mostly find nothing to do: that they succeed does not say that writes do. */
+  readonly polls: SqlClient.SqlClient
   /** The same connections, to ask how their sessions are; what it comes to says nothing of writes. */
   readonly sessions: SqlClient.SqlClient
   /** Replaces every connection before its next use. */
@@ -174,16 +176,16 @@ export const makeWriteConnections = ({
         return pool.invalidate(session)
       })
 
-    const toWrite: Borrower = (run) =>
+    const toPoll: Borrower = (run) =>
       Effect.andThen(
         gate.pass,
         Effect.tapError(
-          lend((connection, session) =>
-            Effect.onInterrupt(Effect.map(run(connection), noteSuccess), () => onGivenUp(session))
-          ),
+          lend((connection, session) => Effect.onInterrupt(run(connection), () => onGivenUp(session))),
           onError
         )
       )
+
+    const toWrite: Borrower = (run) => Effect.map(toPoll(run), noteSuccess)
 
     const toAsk: Borrower = (run) =>
       lend((connection, session) => Effect.onInterrupt(run(connection), () => pool.invalidate(session)))
@@ -199,6 +201,7 @@ export const makeWriteConnections = ({
       })
     return {
       writes: yield* clientOf(toWrite),
+      polls: yield* clientOf(toPoll),
       sessions: yield* clientOf(toAsk),
       renew,
       failedWrites: Effect.sync(() => failedWrites),

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { Context, Effect, Layer, Redacted, Schedule } from "effect"
@@ -24,6 +25,7 @@ const query = (statement: string) =>
 const storeWithHealth = (schema: string, migrations: "run" | "require" = "run") =>
   Effect.map(Layer.build(Layer.fresh(PostgresStore.layer({ url, schema, migrations }))), (ports) => ({
     health: Context.get(ports, StoreHealth),
+    leases: Context.get(ports, DueLeases),
     store: Context.get(ports, MandateStore)
   }))
 
@@ -134,7 +136,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
   it.live("tells that writes fail although the server answers, until one succeeds", () =>
     Effect.gen(function* () {
       const schema = newSchema()
-      const { health, store } = yield* storeWithHealth(schema)
+      const { health, leases, store } = yield* storeWithHealth(schema)
       const place = yield* newMandate(store)
       yield* query(
         inSchema(
@@ -150,6 +152,8 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
         )
       )
       assertUnavailable(yield* Effect.exit(addEvent(store, place)))
+      // A worker that finds nothing to do has written nothing.
+      yield* leases.take({ token: "worker", limit: 1, lasts: 1n })
       const faults = yield* health.faults
       assert.strictEqual(faults.length, 1)
       assert.match(faults[0]!, /SQLSTATE 53100, the disk is full\.$/u)

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
 import { Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
@@ -108,6 +109,28 @@ describe.skipIf(standby === undefined)(
         assert.strictEqual(yield* sessionsWaiting, 1)
         yield* attach
         yield* untilWaiting(0)
+      })
+    )
+
+    it.live("tells of no bound key that the standby does not have, though the server shows it", () =>
+      Effect.gen(function* () {
+        const store = yield* storeIn(options)
+        const place = yield* newMandate(store)
+        const { now, stream } = yield* store.load({ organization: place.organization, stream: place })
+        const claim = { kind: "idempotency_key", name: "key", fingerprint: "f", resource: "r" } as const
+        const change = { ...followingChange({ now, stream: stream! }, [revokedFact(now)]), claims: [claim] }
+        yield* detach
+        assertUnavailable(yield* patience(bounded(store.append(change))))
+        yield* onPrimary(
+          (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`
+        )
+        yield* untilWaiting(0)
+        const shown = yield* store.load({ organization: place.organization, stream: place })
+        assert.strictEqual(shown.stream?.revision, 2)
+        const repeated = store.load({ organization: place.organization, idempotencyKey: "key" })
+        assertUnavailable(yield* patience(bounded(repeated)))
+        yield* attach
+        assert.deepStrictEqual((yield* recovered(repeated)).held, { fingerprint: "f", resource: "r" })
       })
     )
 

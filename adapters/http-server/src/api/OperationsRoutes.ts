@@ -1,6 +1,7 @@
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { OperationsApi } from "@svc/protocol/api/OperationsApi"
 import { Effect } from "effect"
+import { databaseFault } from "../DatabaseFault.ts"
 import { Refused } from "../ProblemResponse.ts"
 import { answer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
@@ -24,7 +25,9 @@ export const operationsRoutes = groupRoutes(OperationsApi, {
     Effect.gen(function* () {
       const health = yield* StoreHealth
       const faults = yield* Effect.catch(health.faults, ({ cause }) =>
-        Effect.as(Effect.logWarning("the store cannot be reached", cause), ["The store cannot be reached."])
+        Effect.as(Effect.logWarning(`the store cannot be reached: ${databaseFault(cause, undefined).line}`), [
+          "The store cannot be reached."
+        ])
       )
       if (faults.length > 0) return yield* notReady(faults.join(" "))
       return ok

@@ -11,6 +11,7 @@ import {
 } from "@svc/domain/WebhookTarget"
 import type { ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
+import { databaseFault } from "../DatabaseFault.ts"
 import { Refused } from "../ProblemResponse.ts"
 import { stateConflictDetail } from "./StateConflictDetail.ts"
 
@@ -118,6 +119,10 @@ type Unavailable = StoreUnavailable | SignerUnavailable | IdentityKeysUnavailabl
 const isUnavailable = (refusal: DomainRefusal): refusal is Unavailable =>
   CODES[refusal._tag] === "store_unavailable"
 
+/** Why, for the log: of a store in words that hold neither rows nor statements. */
+const causeOf = ({ _tag, cause }: Unavailable): unknown =>
+  _tag === "StoreUnavailable" && typeof cause !== "string" ? databaseFault(cause, undefined).line : cause
+
 /** Runs a program and answers its refusals as problems; what made something unavailable is logged. */
 export const refusing = <A, R>(
   program: Effect.Effect<A, DomainRefusal | Refused, R>
@@ -126,7 +131,7 @@ export const refusing = <A, R>(
     if (refusal._tag === "Refused") return Effect.fail(refusal)
     if (!isUnavailable(refusal)) return Effect.fail(refusedOf(refusal))
     return Effect.andThen(
-      Effect.logWarning("unavailable", refusal._tag, refusal.cause),
+      Effect.logWarning("unavailable", refusal._tag, causeOf(refusal)),
       Effect.fail(refusedOf(refusal))
     )
   })

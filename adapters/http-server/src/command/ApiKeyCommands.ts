@@ -117,7 +117,7 @@ request has begun by then may take a second more.`,
       const { apiKeys, now } = yield* organizations.listApiKeys(organization)
       const apiKey = apiKeys.find(({ id }) => id === named)
       if (apiKey === undefined)
-        return yield* badUsage("--api-key names none of the organization's keys, by its id")
+        return yield* badUsage("no API key of this organization has that id; svc api-key list shows them")
       const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatInstant(now) }
       return { organization, act: Effect.as(organizations.putApiKey(revoked), shown(revoked)) }
     })

@@ -46,9 +46,10 @@ const faultIn = (words: ReadonlyArray<string>, options: ParseArgsOptionsConfig):
     const lacks = options[token.name]?.type === "string" && token.value === undefined
     return lacks ? `${token.rawName} has no value; see --help` : []
   })
-  return badUsage(
-    lines.length === 0 ? "an option is not known or has no value; see --help" : [...new Set(lines)].join("\n")
-  )
+  if (lines.length > 0) return badUsage([...new Set(lines)].join("\n"))
+  return tokens.some(({ kind }) => kind === "positional")
+    ? badUsage("a word is given that belongs to no option; see --help")
+    : badUsage("an option is not known or has no value; see --help")
 }
 
 /** An option that is to have one value, given again, would drop the first. */

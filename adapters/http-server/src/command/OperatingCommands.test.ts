@@ -34,7 +34,7 @@ const commandsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
     .replaceAll("\\\n", " ")
     .split("\n")
     .map((line) => line.replace(/\s#.*$/u, "").trim())
-    .filter((line) => line !== "")
+    .filter((line) => line !== "" && !line.startsWith("svc() "))
     .map((line) => (line.match(/"[^"]*"|\S+/gu) ?? []).map((word) => word.replaceAll('"', "")))
 }
 

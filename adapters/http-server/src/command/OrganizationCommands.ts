@@ -44,6 +44,15 @@ interface Surroundings {
   readonly loopbackAllowed: boolean
 }
 
+/** Refuses a key set with a weak key, or without one for the algorithms. */
+const suits = Effect.fnUntraced(function* (
+  keys: ReadonlyArray<object>,
+  algorithms: ReadonlyArray<IdentityAlgorithm>
+): Effect.fn.Return<void, StartFault> {
+  const fault = yield* keySetFault(keys, algorithms)
+  yield* refuseUnless(fault === undefined, `--identity-jwks: ${fault}`)
+})
+
 const readKeySet = Effect.fnUntraced(function* (
   path: string,
   algorithms: ReadonlyArray<IdentityAlgorithm>
@@ -58,8 +67,7 @@ const readKeySet = Effect.fnUntraced(function* (
       '--identity-jwks must name a file with a key set of public keys, as JSON: {"keys": [...]}'
     )
   }
-  const fault = yield* keySetFault(keys, algorithms)
-  yield* refuseUnless(fault === undefined, `--identity-jwks: ${fault}`)
+  yield* suits(keys, algorithms)
   return { keys: keys as ReadonlyArray<object> }
 })
 
@@ -102,6 +110,10 @@ const identityOf = Effect.fnUntraced(function* (
     keys: Effect.flatMap(allowed, (some) => keysOf(options, some, loopbackAllowed)).pipe(
       Effect.flatMap((keys = present?.keys) =>
         keys === undefined ? Effect.fail(badUsage(KEYS_FAULT)) : Effect.succeed(keys)
+      ),
+      // Keys that stay must suit the algorithms that are named anew.
+      Effect.tap((keys) =>
+        "jwks" in keys ? Effect.flatMap(allowed, (some) => suits(keys.jwks.keys, some)) : Effect.void
       )
     )
   })

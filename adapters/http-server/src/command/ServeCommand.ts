@@ -1,11 +1,10 @@
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, serverConfig, warnOfSettings } from "../Config.ts"
+import { helpOf, SETTINGS_OF, serverConfig } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
-  yield* warnOfSettings("svc")
   const config = yield* serverConfig
   const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
     Promise.all([import("../Service.ts"), import("../Worker.ts")])

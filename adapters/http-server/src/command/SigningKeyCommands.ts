@@ -143,7 +143,7 @@ whoever keeps the key set may have it for 300 s more.
     const kid = words[place]
     if (kid === undefined) {
       return yield* badUsage(
-        "the kid of the key is missing: svc signing-key withdraw <kid> --reason <text>; svc signing-key list shows them"
+        "the kid of the key is missing, or is none: svc signing-key withdraw <kid> --reason <text>; svc signing-key list shows them"
       )
     }
     const { reason } = yield* readOptions({ reason: "one" }, words.toSpliced(place, 1))

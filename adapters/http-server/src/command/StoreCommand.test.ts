@@ -171,6 +171,10 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
           assert.deepStrictEqual(yield* run("organization update", [...of, ...options, "--json"]), expected)
           assert.deepStrictEqual(yield* run("organization show", of), expected)
         }
+        // The keys that stay are of none of these algorithms.
+        const [code, line] = yield* faultOf("organization update", [...of, "--identity-algorithm", "RS256"])
+        assert.strictEqual(code, 64)
+        assert.include(line, "RS256")
         const [entry] = yield* logged(run("organization update", [...of, "--name", "Shop"]))
         assert.deepInclude(entry, { organization: made.organization_id, command: "organization update" })
         assert.deepStrictEqual(entry?.arguments, [...of, "--name", "Shop"])
@@ -282,7 +286,7 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
         const [code, line] = yield* faultOf("api-key revoke", wrong)
         assert.deepStrictEqual(
           [code, line],
-          [64, "--api-key names none of the organization's keys, by its id"]
+          [64, "no API key of this organization has that id; svc api-key list shows them"]
         )
         assert.deepStrictEqual(yield* logged(run("api-key revoke", wrong)), [])
       })
@@ -392,7 +396,10 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
         assert.match(line, /^no signing key has this kid; svc signing-key list/u)
         assert.deepStrictEqual(yield* faultOf("signing-key withdraw", [kid]), [64, "--reason is missing"])
         const [, missing] = yield* faultOf("signing-key withdraw", ["--reason", "x"])
-        assert.match(missing, /^the kid of the key is missing: svc signing-key withdraw <kid> --reason/u)
+        assert.match(
+          missing,
+          /^the kid of the key is missing, or is none: svc signing-key withdraw <kid> --reason/u
+        )
       })
     )
 
@@ -451,7 +458,7 @@ describe("bad options", () => {
         [[...identity, "--identity-jwks", `${jwks}.none`], `--identity-jwks: ${jwks}.none cannot be read`],
         [[...named, "--identity-audience", "a"], "--identity-issuer is missing"],
         [[...named, "--passkey-enrolment", "never"], "--passkey-enrolment must be one of FIRST_USE"],
-        [[...named, "surplus"], "an option is not known"]
+        [[...named, "surplus"], "a word is given that belongs to no option; see --help"]
       ] as const) {
         const line = yield* lineOf("organization create", options, { SVC_ENVIRONMENT: "live" })
         assert.isTrue(line.startsWith(`64 ${told}`), line)

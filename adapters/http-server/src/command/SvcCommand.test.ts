@@ -127,7 +127,7 @@ describe("the words of svc", () => {
         [["listen", "--after", "--json"], unnamed],
         [["listen", "--json=x"], unnamed],
         [["listen", "--svc_live_AAAA"], unnamed],
-        [["worker", "now"], unnamed]
+        [["worker", "now"], "a word is given that belongs to no option; see --help"]
       ] as const) {
         assert.deepStrictEqual(yield* faultOf({}, ...words), [64, line])
       }
@@ -143,7 +143,7 @@ describe("the words of svc", () => {
         `SVC_STORE is missing; ${form}\nSVC_MASTER_KEY is missing; it must be 32 bytes as unpadded base64url`
       ])
       const server =
-        "SVC_STORE must be a postgres:// URL: a store in memory or in a folder is the business of the one process that has it open"
+        "SVC_STORE must be a postgres:// URL: a folder or memory is opened by one process alone, which brings its schema up to date and works on it by itself"
       assert.deepStrictEqual(yield* faultOf({ ...key, SVC_STORE: "memory" }, "worker"), [78, server])
       assert.deepStrictEqual(yield* faultOf({ SVC_STORE: "pglite:x" }, "migrate"), [78, server])
       const [code, line] = yield* faultOf({ SVC_STORE: "memory" }, "signing-key", "list")

@@ -26,7 +26,10 @@ export interface Invocation {
 
 const carryOut = Effect.fnUntraced(function* ({ load }: ListedCommand, words: ReadonlyArray<string>) {
   const command = yield* Effect.promise(load)
-  yield* isHelpAsked(words) ? Console.log(command.help.trimEnd()) : command.run(words)
+  if (isHelpAsked(words)) return yield* Console.log(command.help.trimEnd())
+  const { warnOfSettings } = yield* Effect.promise(() => import("../Config.ts"))
+  yield* warnOfSettings("svc")
+  yield* command.run(words)
 })
 
 /** Finds the command that the words begin with. An unknown one ends with a line and exit code 64. */

@@ -2,7 +2,7 @@ import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, warnOfSettings, workerConfig } from "../Config.ts"
+import { helpOf, SETTINGS_OF, workerConfig } from "../Config.ts"
 import * as JsonLog from "../JsonLog.ts"
 import * as StoreLayer from "../StoreLayer.ts"
 import { workerLayer } from "../Worker.ts"
@@ -10,7 +10,6 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
-  yield* warnOfSettings("svc")
   const { logLevel, masterKeys, store, webhookLoopback } = yield* workerConfig
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))

@@ -1,0 +1,59 @@
+import {
+  type ClaimHolder,
+  ClaimTaken,
+  type MandateStore,
+  type StoreUnavailable
+} from "@svc/domain/ports/MandateStore"
+import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { Effect } from "effect"
+import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { guarded } from "./StoreFault.ts"
+
+/** A commit of its own, without a row: it waits for the standbys as every other does, and so for all commits before it. */
+const COMMIT = "select pg_logical_emit_message(true, 'svc', '')::text as position"
+
+type Replicated = Effect.Effect<void, StoreUnavailable>
+
+const whereHeld =
+  <Query, A extends { readonly held?: ClaimHolder }, E>(
+    load: (query: Query) => Effect.Effect<A, E>,
+    replicated: Replicated
+  ) =>
+  (query: Query): Effect.Effect<A, E | StoreUnavailable> =>
+    Effect.tap(load(query), ({ held }) => (held === undefined ? Effect.void : replicated))
+
+const whereTaken =
+  <Query, A, E>(record: (query: Query) => Effect.Effect<A, E>, replicated: Replicated) =>
+  (query: Query): Effect.Effect<A, E | StoreUnavailable> =>
+    Effect.tapError(record(query), (refusal) =>
+      refusal instanceof ClaimTaken && refusal.kind === "idempotency_key" ? replicated : Effect.void
+    )
+
+/**
+ * The stores, which tell of a bound idempotency key only once the standbys have it. A server that restarts, or ends a session,
+ * while a commit waits for a standby shows that commit without it; whoever repeats the request is told of its success, and a
+ * failover must not take that back.
+ */
+export const withReplicatedReplays = (
+  clients: PostgresClients,
+  mandates: MandateStore["Service"],
+  webhooks: WebhookStore["Service"]
+) => {
+  if (clients.server === undefined) return { mandates, webhooks }
+  const commit = statement(clients.writes, clients.schema, COMMIT)
+  const replicated: Replicated = Effect.suspend(() => Effect.asVoid(guarded(commit([]))))
+  return {
+    mandates: {
+      ...mandates,
+      load: whereHeld(mandates.load, replicated),
+      append: whereTaken(mandates.append, replicated)
+    },
+    webhooks: {
+      ...webhooks,
+      loadEndpoint: whereHeld(webhooks.loadEndpoint, replicated),
+      loadDelivery: whereHeld(webhooks.loadDelivery, replicated),
+      changeEndpoint: whereTaken(webhooks.changeEndpoint, replicated),
+      addDelivery: whereTaken(webhooks.addDelivery, replicated)
+    }
+  }
+}
