@@ -356,7 +356,11 @@ for (const { isAbsent, name, open } of storesWith(server)) {
           })
           assert.strictEqual(bodyOf(answer, 400).code, code, query)
         }
-        bodyOf(yield* other.send({ path: `${path}?${cursor.slice(1)}` }), 404)
+        bodyOf(yield* other.send({ path: `${path}?limit=1` }), 404)
+        assert.strictEqual(
+          bodyOf(yield* other.send({ path: `${path}?${cursor.slice(1)}` }), 400).code,
+          "invalid_cursor"
+        )
         yield* endpoints.remove(endpoint.id)
         assert.deepStrictEqual(statesOf(yield* endpoints.deliveries(endpoint.id)), [
           "exhausted",
