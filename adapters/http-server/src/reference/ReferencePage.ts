@@ -111,15 +111,16 @@ const tagSection = (document: Node, tag: Node, facts: SampleFacts): string => {
   return `<section class="tag"><h2 id="${tagAnchor(name)}">${escaped(name)}</h2>${prose(textOf(tag, "description"))}${inside}</section>`
 }
 
-const sampleNote = ({ apiKey, isDevelopment }: SampleFacts): string => {
-  const folder = isDevelopment
-    ? " They are for the development server, whose test organization takes <code>http://localhost</code> addresses."
-    : ""
+const sampleNote = ({ apiKey, development }: SampleFacts): string => {
+  const folder =
+    development !== undefined
+      ? " They are for the development server, whose test organization takes <code>http://localhost</code> addresses."
+      : ""
   const key =
     apiKey === undefined
       ? "They read your API key from the environment: <code>export SVC_API_KEY=...</code>."
       : "The key of its test organization is filled in; it works on this machine alone."
-  return `<p class="note">The samples run as they are in a POSIX shell, bash or zsh with <code>curl</code> and <code>openssl</code>; those that create something keep its identifier for those that follow.${folder} ${key}</p>`
+  return `<p class="note">The samples run as they are in a POSIX shell, bash or zsh with <code>curl</code> and <code>openssl</code>; those that create something keep its identifier or address for those that follow.${folder} ${key}</p>`
 }
 
 /** The reference: the whole of the OpenAPI document for people (part 9). */
