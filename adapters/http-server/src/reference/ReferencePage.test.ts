@@ -60,6 +60,19 @@ describe("the reference", () => {
     assert.notInclude(page, "npm run")
   })
 
+  it("says in plain words what holds of lists, keys, budgets and addresses", () => {
+    for (const words of [
+      "the journal of a mandate is oldest first",
+      "An exhausted budget is a DENY decision, never a 429.",
+      "The key already served another request of the organization, to this or another operation.",
+      "https, or http://localhost where the deployment allows it",
+      "do not retry unchanged"
+    ]) {
+      assert.include(page.replaceAll(/<\/?a\b[^>]*>/gu, ""), words)
+    }
+    assert.notMatch(page, /repeated unchanged|of this operation\b|as the detail then says/u)
+  })
+
   it("shows what descriptions say, and takes none of it for markup", () => {
     assert.include(prose('Send <b>t=<Unix seconds></b> & "x"'), "&lt;b&gt;")
     assert.include(prose("at most max_amount, on a*b"), "<code>max_amount</code>")

@@ -1,4 +1,4 @@
-import { PROBLEM_CODES, PROBLEMS, problemPath } from "@svc/protocol/Problem"
+import { causesOf, PROBLEM_CODES, PROBLEMS, problemPath, repetitionOf } from "@svc/protocol/Problem"
 import { listOf, type Node, nodeOf, nodesOf, textOf } from "./DocumentNode.ts"
 import { escaped, inlineProse, prose, slugOf } from "./Markdown.ts"
 import { headerList } from "./MemberList.ts"
@@ -28,8 +28,8 @@ const resourcesOf = (document: Node): ReadonlyArray<readonly [string, Node]> => 
 }
 
 const problemItem = (code: keyof typeof PROBLEMS): string => {
-  const { cause, remedy, retryable, status, title } = PROBLEMS[code]
-  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${retryable ? "may be repeated" : "not to be repeated unchanged"}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(cause)} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
+  const { remedy, status, title } = PROBLEMS[code]
+  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${repetitionOf(code)}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(causesOf(code))} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
 }
 
 /** Codes that the API answers, not the approval pages. */
