@@ -1,5 +1,5 @@
 import { isNode, listOf, type Node, nodeOf, nodesOf, refOf, textOf } from "./DocumentNode.ts"
-import { codeBlock, escaped, inlineProse, prose, slugOf } from "./Markdown.ts"
+import { codeBlock, escaped, inlineProse, pathCode, prose, slugOf } from "./Markdown.ts"
 import { memberList, parameterList } from "./MemberList.ts"
 import { type SampleFacts, sampleNoteOf, sampleOf } from "./Samples.ts"
 
@@ -136,7 +136,7 @@ export const operationSection = (document: Node, placed: PlacedOperation, facts:
   const summary = textOf(operation, "summary")
   return `<section class="operation" id="${id}"><div class="text">
 <h3><a class="anchor" href="#${id}">${escaped(summary)}</a></h3>
-<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code></p>
+<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathCode(path)}</p>
 ${prose(textOf(operation, "description"))}
 <p class="scope">${scope === undefined ? "Needs no API key." : `Needs an API key with the scope <code>${scope}</code>.`}</p>
 ${parametersOf(placed)}${requestOf(document, placed)}${answersOf(document, placed)}

@@ -73,6 +73,11 @@ describe("the reference", () => {
     assert.notMatch(page, /repeated unchanged|of this operation\b|as the detail then says/u)
   })
 
+  it("lets a narrow page break a path after its slashes alone", () => {
+    assert.include(page, "<code>/v1/<wbr>authorizations/<wbr>{authorization_id}/<wbr>refunds</code>")
+    assert.notMatch(page, /<code>(?:[A-Z]+ )?\/v1\/[^<]*<\/code>/u)
+  })
+
   it("shows what descriptions say, and takes none of it for markup", () => {
     assert.include(prose('Send <b>t=<Unix seconds></b> & "x"'), "&lt;b&gt;")
     assert.include(prose("at most max_amount, on a*b"), "<code>max_amount</code>")
