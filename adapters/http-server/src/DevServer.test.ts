@@ -293,6 +293,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
       assert.notInclude([old.return_origin, file.return_origin], return_origin)
       assert.include(second.output(), `port ${new URL(file.return_origin).port} is taken`)
       assert.strictEqual((await fetch(`${return_origin}/done`)).status, 200)
+      assert.include(await (await fetch(`${file.base_url}/docs`)).text(), `${return_origin}/return`)
       const { id } = await createMandate(Number(env.SVC_PORT), api_key)
       for (const origin of [return_origin, old.return_origin]) {
         assert.strictEqual((await openApprovalSession(old, id, `${origin}/done`)).status, 201)

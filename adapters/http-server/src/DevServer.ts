@@ -7,7 +7,7 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identif
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
-import { SampleApiKey } from "./api/SampleApiKey.ts"
+import { SampleOrganization, type SampleOrganizationFacts } from "./api/SampleOrganization.ts"
 import { NO_PROXIES } from "./ClientAddress.ts"
 import { type DevConfig, devConfig, type ServerConfig, warnOfSettings } from "./Config.ts"
 import { databaseFault } from "./DatabaseFault.ts"
@@ -142,8 +142,10 @@ Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/u
 
 /** The reference shows the key only where nobody but this machine can ask for it. */
-const sampleApiKeyOf = ({ host }: DevConfig, file: DevFile): Redacted.Redacted | undefined =>
-  LOOPBACK.test(host) ? Redacted.make(file.api_key, { label: "api_key" }) : undefined
+const sampleOrganizationOf = ({ host }: DevConfig, file: DevFile): SampleOrganizationFacts | undefined =>
+  LOOPBACK.test(host)
+    ? { apiKey: Redacted.make(file.api_key, { label: "api_key" }), returnOrigin: file.return_origin }
+    : undefined
 
 /** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
 export const devServer = Effect.gen(function* () {
@@ -180,13 +182,13 @@ export const devServer = Effect.gen(function* () {
       )
       return Layer.effectDiscard(tell).pipe(
         Layer.provide(Layer.merge(listenersLayer(server), workerLayer)),
+        Layer.provide(Layer.succeed(SampleOrganization)(sampleOrganizationOf(config, file))),
         Layer.provide(Layer.effectDiscard(putTenants(file, returnOriginsOf(file, existing))))
       )
     })
   )
   return yield* service.pipe(
     Layer.provide(returning),
-    Layer.provide(Layer.succeed(SampleApiKey)(sampleApiKeyOf(config, made))),
     Layer.provide(portsLayer(server, { migrations: "run" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
     Layer.launch

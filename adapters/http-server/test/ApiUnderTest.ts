@@ -17,7 +17,7 @@ import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "eff
 import { HttpServer } from "effect/http"
 import * as ApiServer from "../src/api/ApiServer.ts"
 import * as RateLimit from "../src/api/RateLimit.ts"
-import { SampleApiKey } from "../src/api/SampleApiKey.ts"
+import { SampleOrganization } from "../src/api/SampleOrganization.ts"
 import { assertDocumented } from "./DocumentedAnswer.ts"
 import { ask, type RawAnswer } from "./RawExchange.ts"
 
@@ -129,7 +129,10 @@ export const startApi = Effect.fnUntraced(function* (
     Layer.provide(
       options.sampleApiKey === undefined
         ? Layer.empty
-        : Layer.succeed(SampleApiKey)(Redacted.make(options.sampleApiKey))
+        : Layer.succeed(SampleOrganization)({
+            apiKey: Redacted.make(options.sampleApiKey),
+            returnOrigin: "http://localhost:10000"
+          })
     ),
     Layer.provide(
       options.health === undefined

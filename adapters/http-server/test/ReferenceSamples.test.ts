@@ -11,7 +11,13 @@ import { startService } from "./ServiceUnderTest.ts"
 const runs = (program: string, ...parameters: ReadonlyArray<string>): boolean =>
   spawnSync(program, parameters, { stdio: "ignore" }).status === 0
 
-const SHELLS = ["sh", "bash", "zsh"].filter((shell) => runs(shell, "-c", "exit 0"))
+/** The options that make a shell read what is typed as at a prompt, where zsh takes no comments. */
+const INTERACTIVE: Readonly<Record<string, ReadonlyArray<string>>> = {
+  sh: [],
+  bash: ["--norc", "-i"],
+  zsh: ["-f", "-i"]
+}
+const SHELLS = Object.keys(INTERACTIVE).filter((shell) => runs(shell, "-c", "exit 0"))
 const hasTools = runs("curl", "--version") && runs("openssl", "version")
 
 const unescaped = (html: string): string =>
@@ -29,7 +35,10 @@ const samplesOf = (page: string): ReadonlyMap<string, string> =>
 
 /** A shell that one types into. */
 const openShell = (program: string, env: NodeJS.ProcessEnv) => {
-  const child: ChildProcessWithoutNullStreams = spawn(program, ["-s"], { env: { ...process.env, ...env } })
+  const child: ChildProcessWithoutNullStreams = spawn(program, [...INTERACTIVE[program]!, "-s"], {
+    env: { ...process.env, ...env, HISTFILE: "/dev/null" },
+    detached: true
+  })
   let said = ""
   for (const stream of [child.stdout, child.stderr]) {
     stream.on("data", (chunk) => {
@@ -114,7 +123,7 @@ describe.skipIf(!hasTools)("the samples of the reference", () => {
           const page = referencePage(JSON.parse(openApiText(baseUrl)), {
             baseUrl,
             apiKey: tenant.key,
-            isDevelopment: true
+            development: { returnOrigin: "http://localhost:3000" }
           })
           const samples = samplesOf(page)
           assert.deepStrictEqual(
@@ -125,9 +134,10 @@ describe.skipIf(!hasTools)("the samples of the reference", () => {
           writeFileSync(join(folder, "assertion"), yield* tenant.assertionFor())
           const terminal = openShell(shell, { PATH: `${fakeNpm(folder)}:${process.env.PATH}` })
           const steps: Readonly<Record<string, (said: string) => Effect.Effect<void>>> = {
-            approve: (said) =>
+            approve: () =>
               Effect.gen(function* () {
-                const path = /\/approve\/[\w-]+/u.exec(said)?.[0] ?? ""
+                const address = yield* Effect.promise(() => terminal.type('printf "%s" "<$APPROVAL_URL>"'))
+                const path = /<https?:\/\/[^/]+(\/approve\/[\w-]+)>/u.exec(address)?.[1] ?? ""
                 const browser = service.newBrowser()
                 yield* browser.register(path)
                 assert.strictEqual((yield* browser.approve(path)).status, 200)

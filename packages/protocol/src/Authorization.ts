@@ -3,7 +3,7 @@ import { CALLER_DUTIES } from "./CallerDuties.ts"
 import { Commitment, CommitmentOpening } from "./Commitment.ts"
 import { described } from "./Described.ts"
 import { AuthorizationId, MandateId } from "./Identifier.ts"
-import { AttributeName, Counter, CurrencyCode, integerBetween, PositiveInteger } from "./Mandate.ts"
+import { Amount, AttributeName, Counter, CurrencyCode, integerBetween } from "./Mandate.ts"
 import { Text } from "./Text.ts"
 import { callerTimestamp, requestTimestamp, serviceTimestamp } from "./Timestamp.ts"
 
@@ -59,7 +59,7 @@ export const ProposedAction = described(
     ),
     payment: described(
       Schema.Struct({
-        amount: described(PositiveInteger, "In minor units of currency: 4200 is EUR 42.00.", 4200),
+        amount: described(Amount, "In minor units of currency: 4200 is EUR 42.00.", 4200),
         currency: described(
           CurrencyCode,
           "ISO 4217 code. Only its form is checked here; one other than the policy's is denied.",
@@ -165,7 +165,7 @@ export type CancellationBody = typeof CancellationBody.Type
 /** Body of POST /v1/authorizations/{authorization_id}/refunds. */
 export const RefundBody = Schema.Struct({
   amount: described(
-    PositiveInteger,
+    Amount,
     "What was refunded, in minor units of currency. The sum of all refunds is not above the committed amount.",
     1200
   ),
@@ -283,7 +283,7 @@ export const CancellationReport = described(
 export type CancellationReport = typeof CancellationReport.Type
 
 export const RefundReport = Schema.Struct({
-  amount: described(PositiveInteger, "What was refunded, in minor units of currency.", 1200),
+  amount: described(Amount, "What was refunded, in minor units of currency.", 1200),
   currency: described(Schema.String, "ISO 4217 code; that of the authorization.", "EUR"),
   provider_refund_reference: providerRefundReference,
   reported_refunded_at: callerTimestamp("When the provider refunded it, as reported.")

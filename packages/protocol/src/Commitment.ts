@@ -27,7 +27,11 @@ export const openingMatches = (opening: Uint8Array, commitment: string): boolean
   return equalInConstantTime(commitmentBytes(opening), expected)
 }
 
-const thirtyTwoBytes = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
+const thirtyTwoBytes = Schema.String.check(
+  Schema.isPattern(BASE64URL_OF_32_BYTES, {
+    message: "must be 32 bytes as base64url without padding: 43 characters"
+  })
+)
 
 /** A commitment on the wire: 43 characters of canonical base64url. */
 export const Commitment = thirtyTwoBytes.pipe(Schema.brand("Commitment"))

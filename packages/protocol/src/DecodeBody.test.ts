@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { CreateAuthorizationBody } from "./Authorization.ts"
+import { CreateApprovalSessionBody } from "./ApprovalSession.ts"
+import { CancellationBody, CommitBody, CreateAuthorizationBody, RefundBody } from "./Authorization.ts"
+import { REQUEST_EXAMPLES } from "./api/RequestExamples.ts"
 import { decodeBody, emptyBodyFaults } from "./DecodeBody.ts"
 import type { JsonValue } from "./Json.ts"
-import { CreateMandateBody } from "./Mandate.ts"
+import { CreateMandateBody, RevokeMandateBody } from "./Mandate.ts"
+import { CreateWebhookEndpointBody } from "./WebhookEndpoint.ts"
 
 const faults = (value: unknown) => {
   const result = decodeBody(CreateMandateBody)(value as JsonValue)
@@ -81,6 +84,76 @@ describe("decodeBody", () => {
   it("gives at most 100 faults", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]))
     assert.strictEqual(faults(many).length, 100)
+  })
+})
+
+const MONEY = "must be an integer of 1 to 9007199254740991 in the currency's minor unit"
+const BODIES = {
+  createMandate: CreateMandateBody,
+  revokeMandate: RevokeMandateBody,
+  createApprovalSession: CreateApprovalSessionBody,
+  createAuthorization: CreateAuthorizationBody,
+  commitAuthorization: CommitBody,
+  cancelAuthorization: CancellationBody,
+  reportRefund: RefundBody,
+  createWebhookEndpoint: CreateWebhookEndpointBody
+}
+
+/** The value with another in the place of one of its parts, once for each part. */
+const replacements = (value: unknown, other: unknown): ReadonlyArray<unknown> => {
+  if (typeof value !== "object" || value === null) return [other]
+  const within = Object.entries(value).flatMap(([name, part]) =>
+    replacements(part, other).map((replaced) =>
+      Array.isArray(value) ? value.with(Number(name), replaced) : { ...value, [name]: replaced }
+    )
+  )
+  return [other, ...within]
+}
+
+describe("the detail of a fault", () => {
+  it.each([
+    ["/kind", "DAILY", "must be one of SINGLE, RECURRING"],
+    ["/kind", 1, "must be one of SINGLE, RECURRING"],
+    ["/subject_reference", 5, "must be a string"],
+    ["/policy", [], "must be an object"],
+    ["/policy/max_amount", "5", MONEY],
+    ["/policy/max_amount", 0.5, MONEY],
+    ["/policy/periods", {}, "must be an array"],
+    ["/policy/periods/0/interval", "1", "must be an integer of 1 to 366"],
+    ["/policy/periods/0/max_executions", true, "must be an integer of 1 to 9007199254740991"],
+    ["/window/ends_at", "soon", "must be a UTC timestamp such as 2026-12-01T09:00:00Z, years 2000 to 9999"],
+    ["/window/ends_at", 5, "must be a string"]
+  ])("of %s given %j says what it must be", (pointer, value, detail) => {
+    const body = structuredClone(REQUEST_EXAMPLES.createMandate) as Record<string, unknown>
+    const names = pointer.split("/").slice(1)
+    const last = names.pop()!
+    const parent = names.reduce((at, name) => at[name] as Record<string, unknown>, body)
+    parent[last] = value
+    assert.deepStrictEqual(
+      faults(body).map((fault) => [fault.pointer, fault.detail]),
+      [[pointer, detail]]
+    )
+  })
+
+  it("is in words of the interface for every member of every body, and repeats no value", () => {
+    for (const [name, schema] of Object.entries(BODIES)) {
+      const decode = decodeBody(schema as typeof CreateMandateBody)
+      for (const other of ["zq\u0000", -77123, null, true, [], { zq: "zq" }]) {
+        const found = replacements(REQUEST_EXAMPLES[name], other).flatMap((body) => {
+          const result = decode(body as JsonValue)
+          return Result.isFailure(result) ? result.failure : []
+        })
+        assert.isNotEmpty(found, name)
+        for (const { detail, pointer } of found) {
+          assert.match(
+            detail,
+            /^(?:must |the body must |is required$|is not a member )/u,
+            `${name} ${pointer}`
+          )
+          assert.notMatch(detail, /zq|77123/u, `${name} ${pointer}`)
+        }
+      }
+    }
   })
 })
 

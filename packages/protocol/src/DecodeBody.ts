@@ -1,13 +1,46 @@
-import { Result, Schema, SchemaIssue } from "effect"
+import { Result, Schema, type SchemaAST, SchemaIssue } from "effect"
 import { isJsonObject, type JsonValue } from "./Json.ts"
 import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-interface FaultHook {
-  readonly code: string
-  readonly detail?: string
+/** What a member of a type must be, in the words of JSON. */
+const TYPES: Readonly<Record<string, string>> = {
+  String: "must be a string",
+  Number: "must be a number",
+  Boolean: "must be true or false",
+  Arrays: "must be an array",
+  Objects: "must be an object"
+}
+
+const literalsOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
+  if (ast._tag === "Union") return ast.types.flatMap(literalsOf)
+  return ast._tag === "Literal" ? [String(ast.literal)] : []
+}
+
+/** What the schema wants: its own words where it has some, which say more than the type. */
+const wantedBy = (ast: SchemaAST.AST): string | undefined => {
+  const [only, ...others] = literalsOf(ast)
+  if (only !== undefined)
+    return others.length === 0 ? `must be ${only}` : `must be one of ${[only, ...others].join(", ")}`
+  const own = ast.checks?.at(-1)?.annotations?.message
+  return typeof own === "string" ? own : TYPES[ast._tag]
+}
+
+const detailOf = (issue: SchemaIssue.Issue): string | undefined => {
+  switch (issue._tag) {
+    case "MissingKey":
+      return "is required"
+    case "InvalidType":
+    case "AnyOf":
+      return wantedBy(issue.ast)
+    // Every check of a request says in its own words what it wants.
+    case "Filter":
+      return format(issue).issues[0]?.message
+    default:
+      return undefined
+  }
 }
 
 const UNKNOWN_MEMBER = { code: "unknown_member", detail: "is not a member of this request" }
@@ -21,17 +54,15 @@ const unknownMember = (path: ReadonlyArray<PropertyKey>): MemberFault =>
         detail: "has a member with a long name that is not a member of this request"
       }
 
-const LEAF: Readonly<Record<string, FaultHook>> = {
-  MissingKey: { code: "required", detail: "is required" },
-  InvalidType: { code: "invalid_type" },
-  Filter: { code: "invalid_value" }
-}
+const CODES: Readonly<Record<string, string>> = { MissingKey: "required", InvalidType: "invalid_type" }
 
 const faultOf = ({ path, issue }: Leaf): MemberFault => {
   if (issue._tag === "UnexpectedKey") return unknownMember(path)
-  const hook = LEAF[issue._tag] ?? { code: "invalid_value" }
-  const detail = hook.detail ?? format(issue).issues[0]?.message ?? "is not valid"
-  return { pointer: jsonPointer(path), code: hook.code, detail }
+  return {
+    pointer: jsonPointer(path),
+    code: CODES[issue._tag] ?? "invalid_value",
+    detail: detailOf(issue) ?? "is not valid"
+  }
 }
 
 interface Leaf {

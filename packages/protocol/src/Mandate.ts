@@ -28,16 +28,16 @@ export const REVOCATION_REASON_MAX_CODE_POINTS = 500
 /** An integer of `minimum` to `maximum`, which says its unit where it has one. */
 export const integerBetween = (minimum: number, maximum: number, unit = "") =>
   Schema.Finite.check(
-    Schema.makeFilter(
-      (n: number) =>
-        Number.isSafeInteger(n) && n >= minimum && n <= maximum
-          ? undefined
-          : `must be an integer of ${minimum} to ${maximum}${unit}`,
-      { toJsonSchema: () => ({ type: "integer", minimum, maximum }) }
-    )
+    Schema.makeFilter((n: number) => Number.isSafeInteger(n) && n >= minimum && n <= maximum, {
+      message: `must be an integer of ${minimum} to ${maximum}${unit}`,
+      toJsonSchema: () => ({ type: "integer", minimum, maximum })
+    })
   )
 
-/** An amount in the currency's minor unit, or a count: an integer of 1 to 2^53-1 (part 1). */
+/** An amount of money: an integer of 1 to 2^53-1 in the currency's minor unit (part 1). */
+export const Amount = integerBetween(1, MAX_SAFE_INTEGER, " in the currency's minor unit")
+
+/** A count: an integer of 1 to 2^53-1. */
 export const PositiveInteger = integerBetween(1, MAX_SAFE_INTEGER)
 
 /** A counter: an integer of 0 to 2^53-1. */
@@ -122,7 +122,7 @@ const TimeZone = described(
 )
 
 const PeriodMaxAmount = described(
-  PositiveInteger,
+  Amount,
   "Most that can be authorized in each period, in minor units of the policy's currency. A period has max_amount, max_executions, or both.",
   20000
 )
@@ -188,7 +188,7 @@ const policyRules = {
     "EUR"
   ),
   max_amount: described(
-    PositiveInteger,
+    Amount,
     "Most that one action may cost, in minor units of currency (5000 is EUR 50.00, JPY 5000). Not below min_amount.",
     5000
   ),
@@ -213,7 +213,7 @@ const policyRules = {
   ),
   max_total_amount: Schema.optionalKey(
     described(
-      PositiveInteger,
+      Amount,
       `Most that can be authorized over the life of the mandate, in minor units of currency. RECURRING only. Left out, it is ${MAX_SAFE_INTEGER}, the largest amount there is: the periods alone limit the mandate.`,
       60000
     )
@@ -228,7 +228,7 @@ const policyRules = {
 }
 
 const MinimumAmount = described(
-  PositiveInteger,
+  Amount,
   "Least that one action may cost, in minor units of currency. Default 1; not above max_amount.",
   1
 )

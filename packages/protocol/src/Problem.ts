@@ -12,8 +12,10 @@ interface ProblemKind {
   readonly title: string
   /** Whether the same request may succeed later without a change. */
   readonly retryable: boolean
-  /** Why the answer is given, in a sentence. */
+  /** Why the answer is given, in a sentence: its detail, unless the answer has one of its own. */
   readonly cause: string
+  /** A rarer cause, for the pages: the detail of an answer says so where it applies. */
+  readonly otherCause?: string
   /** What the caller does about it, in a sentence. */
   readonly remedy: string
 }
@@ -52,12 +54,16 @@ export const PROBLEMS = {
     "The key is empty, longer than 255 characters, or has characters other than visible ASCII.",
     "Send 1 to 255 visible ASCII characters, for example a UUID."
   ),
-  invalid_cursor: kind(
-    400,
-    "The cursor is not valid",
-    "The cursor was not issued for this list and these filters; or, as the detail then says, the history that it was given in has not become the store's: the service was put back to an earlier state of its data, and what you read up to this cursor may be gone.",
-    "Start again without a cursor and go on with the next_cursor of each answer. A cursor that was refused is never taken again. If the history changed, pass over events whose ids you have; an event that you have and are not given again was lost: settle with the service's operator what you did on the strength of it."
-  ),
+  invalid_cursor: {
+    ...kind(
+      400,
+      "The cursor is not valid",
+      "The cursor was not issued for this list and these filters.",
+      "Start again without a cursor and go on with the next_cursor of each answer. A cursor that was refused is never taken again. If the history changed, pass over events whose ids you have; an event that you have and are not given again was lost: settle with the service's operator what you did on the strength of it."
+    ),
+    otherCause:
+      "Or, when detail says so, the history that it was given in has not become the store's: the service was put back to an earlier state of its data, and what you read up to this cursor may be gone."
+  },
   authentication_required: kind(
     401,
     "An API key is required",
@@ -116,8 +122,8 @@ export const PROBLEMS = {
   idempotency_key_reused: kind(
     409,
     "The Idempotency-Key was used with different input",
-    "The key already stands for another request of this operation.",
-    "Use a new key for a new operation; repeat the first request unchanged to replay it."
+    "The key already served another request of the organization, to this or another operation.",
+    "Use a new key for each new request. To repeat the first request, send it unchanged to the same operation under this key."
   ),
   terminal_state_conflict: kind(
     409,
@@ -218,7 +224,7 @@ export const PROBLEMS = {
   return_url_not_allowed: kind(
     422,
     "The return_url is not allowed",
-    "The return_url is not an HTTPS address of a registered origin.",
+    "The return_url is not an address of a registered origin (https, or http://localhost where the deployment allows it).",
     "Use an address of a registered origin: scheme, host and port must match exactly."
   ),
   webhook_target_not_allowed: kind(
@@ -269,6 +275,16 @@ export const PROBLEMS = {
 } as const satisfies Record<string, ProblemKind>
 
 export type ProblemCode = keyof typeof PROBLEMS
+
+/** Every cause of a problem, in words. */
+export const causesOf = (code: ProblemCode): string => {
+  const { cause, otherCause }: ProblemKind = PROBLEMS[code]
+  return otherCause === undefined ? cause : `${cause} ${otherCause}`
+}
+
+/** What a page says of repeating a request that was answered with the problem. */
+export const repetitionOf = (code: ProblemCode): string =>
+  PROBLEMS[code].retryable ? "may be retried" : "do not retry unchanged"
 
 export const PROBLEM_CODES = Object.keys(PROBLEMS) as ReadonlyArray<ProblemCode>
 

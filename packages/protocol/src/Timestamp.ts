@@ -96,7 +96,7 @@ export const Timestamp = Schema.String.check(
   Schema.makeFilter(
     (text: string) =>
       parseTimestamp(text) !== undefined ||
-      "a UTC timestamp such as 2026-12-01T09:00:00Z, years 2000 to 9999",
+      "must be a UTC timestamp such as 2026-12-01T09:00:00Z, years 2000 to 9999",
     { toJsonSchema: () => ({ format: "date-time", pattern: REQUEST_FORM }) }
   )
 ).pipe(Schema.brand("Timestamp"))

@@ -658,6 +658,7 @@ describe("without a key", () => {
         const rebound = yield* Effect.promise(() => ask(api.port, lines))
         assert.strictEqual(rebound.status, 200)
         assert.notInclude(rebound.body, "svc_test_example")
+        for (const { body } of [own, rebound]) assert.include(body, "http://localhost:10000/return")
       })
   )
 

@@ -17,7 +17,7 @@ import {
 import { namesTag } from "./EntityTag.ts"
 import { problemPage } from "./ProblemPages.ts"
 import { parseQuery } from "./QueryString.ts"
-import { SampleApiKey } from "./SampleApiKey.ts"
+import { SampleOrganization, type SampleOrganizationFacts } from "./SampleOrganization.ts"
 
 const HTML = "text/html; charset=utf-8"
 const DOCS_PATH = "/docs"
@@ -102,15 +102,15 @@ const assetRoute = ({ bytes, contentType, path }: ReferenceAsset, cacheControl: 
 const isAskedByName = (request: Request, baseUrl: string): boolean =>
   request.headers.host === new URL(baseUrl).host
 
-const docsRoute = (baseUrl: string, apiKey: Redacted.Redacted<string> | undefined) => {
-  const isDevelopment = apiKey !== undefined
-  const pageWith = (key: string | undefined) => () =>
-    referencePage(JSON.parse(openApiText(baseUrl)), { baseUrl, apiKey: key, isDevelopment })
+const docsRoute = (baseUrl: string, organization: SampleOrganizationFacts | undefined) => {
+  const development = organization && { returnOrigin: organization.returnOrigin }
+  const pageWith = (apiKey: string | undefined) => () =>
+    referencePage(JSON.parse(openApiText(baseUrl)), { baseUrl, apiKey, development })
   const headers = { "content-security-policy": DOCS_POLICY, "cache-control": DOCS_CACHE_CONTROL }
   const shared: Served = { content: encodedContent(pageWith(undefined)), headers }
-  if (apiKey === undefined) return documentRoute(DOCS_PATH, HTML, () => shared)
+  if (organization === undefined) return documentRoute(DOCS_PATH, HTML, () => shared)
   const own: Served = {
-    content: encodedContent(pageWith(Redacted.value(apiKey))),
+    content: encodedContent(pageWith(Redacted.value(organization.apiKey))),
     headers: { ...headers, "cache-control": PRIVATE_CACHE_CONTROL }
   }
   const withoutKey = { ...shared, headers: own.headers }
@@ -128,9 +128,9 @@ const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url:
 export const openApiText = (baseUrl: string): string =>
   JSON.stringify(OpenApi.fromApi(documentedApi(baseUrl)))
 
-const routesAt = (baseUrl: string, apiKey: Redacted.Redacted<string> | undefined) => [
+const routesAt = (baseUrl: string, organization: SampleOrganizationFacts | undefined) => [
   entranceRoute,
-  docsRoute(baseUrl, apiKey),
+  docsRoute(baseUrl, organization),
   fixedRoute(OPENAPI_PATH, "application/json", () => openApiText(baseUrl), {
     "cache-control": CACHE_CONTROL
   }),
@@ -146,7 +146,9 @@ const routesAt = (baseUrl: string, apiKey: Redacted.Redacted<string> | undefined
 
 /** The interface in words: the OpenAPI document, the reference, and a page per problem (parts 2 and 9). */
 export const documentRoutes = (baseUrl: string) =>
-  Layer.unwrap(Effect.map(SampleApiKey, (apiKey) => HttpRouter.addAll(routesAt(baseUrl, apiKey))))
+  Layer.unwrap(
+    Effect.map(SampleOrganization, (organization) => HttpRouter.addAll(routesAt(baseUrl, organization)))
+  )
 
 /** The routes of the documents, for the listener's table. */
 export const documentPaths: ReadonlyArray<Route> = [

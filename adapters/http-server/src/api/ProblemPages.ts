@@ -1,4 +1,4 @@
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
+import { causesOf, PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode, repetitionOf } from "@svc/protocol/Problem"
 import { html } from "hono/html"
 import { problemOf } from "../ProblemResponse.ts"
 
@@ -31,9 +31,9 @@ export const problemPage = (code: ProblemCode, baseUrl: string): string => {
 </head>
 <body>
 <main>
-<h1>${kind.title}<small><code>${code}</code>, status ${kind.status}, ${kind.retryable ? "may be repeated" : "not to be repeated unchanged"}</small></h1>
+<h1>${kind.title}<small><code>${code}</code>, status ${kind.status}, ${repetitionOf(code)}</small></h1>
 <h2>Cause</h2>
-<p>${kind.cause}</p>
+<p>${causesOf(code)}</p>
 <h2>Remedy</h2>
 <p>${kind.remedy}</p>
 <h2>Example</h2>

@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
 import { HistoryChanged, InvalidCursor, WebhookTargetNotAllowed } from "@svc/domain/Refusals"
+import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { startApi } from "../../test/ApiUnderTest.ts"
+import { problemPage } from "./ProblemPages.ts"
 import { refusedOf, refusing } from "./RefusalProblem.ts"
 
 describe("refusing", () => {
@@ -23,6 +25,11 @@ describe("a cursor of another history", () => {
     assert.strictEqual(code, "invalid_cursor")
     assert.match(detail ?? "", /No later answer takes this cursor\. Begin again without it/u)
     assert.strictEqual(refusedOf(new InvalidCursor()).detail, undefined)
+    assert.strictEqual(
+      PROBLEMS.invalid_cursor.cause,
+      "The cursor was not issued for this list and these filters."
+    )
+    assert.include(problemPage("invalid_cursor", "https://api.example"), "put back to an earlier state")
   })
 })
 

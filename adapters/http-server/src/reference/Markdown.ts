@@ -5,6 +5,13 @@ const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", 
 /** Text as HTML shows it. */
 export const escaped = (text: string): string => text.replaceAll(/[&<>"]/gu, (found) => ENTITIES[found]!)
 
+/** A slash inside of a path, after which a narrow page may break it. */
+const INNER_SLASH = /(?<=[\w}])\/(?=[\w{])/gu
+
+/** A path as code, broken after its slashes only. */
+export const pathCode = (text: string): string =>
+  `<code>${escaped(text).replaceAll(INNER_SLASH, "/<wbr>")}</code>`
+
 /** The anchor of a heading. */
 export const slugOf = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9]+/gu, "-")
 
@@ -22,6 +29,7 @@ const marked = new Marked({
     heading({ depth, text, tokens }) {
       return `<h${depth} id="${slugOf(text)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
     },
+    codespan: ({ text }) => pathCode(text),
     code: ({ lang, text }) => codeBlock(text, lang ?? "")
   }
 })

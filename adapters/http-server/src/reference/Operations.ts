@@ -1,7 +1,7 @@
 import { isNode, listOf, type Node, nodeOf, nodesOf, refOf, textOf } from "./DocumentNode.ts"
-import { codeBlock, escaped, inlineProse, prose, slugOf } from "./Markdown.ts"
+import { codeBlock, escaped, inlineProse, pathCode, prose, slugOf } from "./Markdown.ts"
 import { memberList, parameterList } from "./MemberList.ts"
-import { type SampleFacts, sampleOf } from "./Samples.ts"
+import { type SampleFacts, sampleNoteOf, sampleOf } from "./Samples.ts"
 
 /** An operation with where it stands in the document. */
 export interface PlacedOperation {
@@ -112,6 +112,11 @@ const parametersOf = ({ id, operation }: PlacedOperation): string => {
     .join("")
 }
 
+const noteOf = (id: string, facts: SampleFacts): string => {
+  const note = sampleNoteOf(id, facts)
+  return note === undefined ? "" : prose(note)
+}
+
 const sampled = ({ id, method, operation, path }: PlacedOperation, facts: SampleFacts): string =>
   sampleOf(
     {
@@ -131,11 +136,11 @@ export const operationSection = (document: Node, placed: PlacedOperation, facts:
   const summary = textOf(operation, "summary")
   return `<section class="operation" id="${id}"><div class="text">
 <h3><a class="anchor" href="#${id}">${escaped(summary)}</a></h3>
-<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code></p>
+<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> ${pathCode(path)}</p>
 ${prose(textOf(operation, "description"))}
 <p class="scope">${scope === undefined ? "Needs no API key." : `Needs an API key with the scope <code>${scope}</code>.`}</p>
 ${parametersOf(placed)}${requestOf(document, placed)}${answersOf(document, placed)}
-</div><div class="sample">${codeBlock(sampled(placed, facts), "sh", `Sample: ${summary}`)}</div></section>`
+</div><div class="sample">${noteOf(id, facts)}${codeBlock(sampled(placed, facts), "sh", `Sample: ${summary}`)}</div></section>`
 }
 
 const webhookOf = ([type, item]: readonly [string, Node]): string => {

@@ -4,7 +4,8 @@ import { prose } from "./Markdown.ts"
 import { referencePage } from "./ReferencePage.ts"
 
 const document = JSON.parse(openApiText("https://api.example"))
-const facts = { baseUrl: "https://api.example", isDevelopment: false }
+const facts = { baseUrl: "https://api.example" }
+const development = { ...facts, development: { returnOrigin: "http://localhost:10000" } }
 const page = referencePage(document, facts)
 const ids = [...page.matchAll(/ id="([^"]+)"/gu)].map(([, id]) => id!)
 
@@ -36,10 +37,45 @@ describe("the reference", () => {
   })
 
   it("has the key filled in where one is given", () => {
-    const own = referencePage(document, { ...facts, apiKey: "svc_test_example", isDevelopment: true })
+    const own = referencePage(document, { ...development, apiKey: "svc_test_example" })
     assert.include(own, "Authorization: Bearer svc_test_example")
     assert.notInclude(own, "$SVC_API_KEY")
-    assert.include(own, "http://localhost:3000/return")
+    assert.include(own, "http://localhost:10000/return")
+    assert.include(page, "https://shop.example/return")
+  })
+
+  it("has no comment in a sample, which zsh does not take where one types", () => {
+    for (const shown of [page, referencePage(document, development)]) {
+      const samples = [...shown.matchAll(/<code class="language-sh">([\s\S]*?)<\/code>/gu)]
+      assert.deepStrictEqual(
+        samples.map(([, sample]) => sample!).filter((sample) => /^\s*#|\s#\s/mu.test(sample)),
+        []
+      )
+    }
+  })
+
+  it("says beside the sample of an approval session how to go on", () => {
+    const own = referencePage(document, development)
+    assert.include(own, "<code>npm run --silent approve -- &quot;$APPROVAL_URL&quot;</code>")
+    assert.notInclude(page, "npm run")
+  })
+
+  it("says in plain words what holds of lists, keys, budgets and addresses", () => {
+    for (const words of [
+      "the journal of a mandate is oldest first",
+      "An exhausted budget is a DENY decision, never a 429.",
+      "The key already served another request of the organization, to this or another operation.",
+      "https, or http://localhost where the deployment allows it",
+      "do not retry unchanged"
+    ]) {
+      assert.include(page.replaceAll(/<\/?a\b[^>]*>/gu, ""), words)
+    }
+    assert.notMatch(page, /repeated unchanged|of this operation\b|as the detail then says/u)
+  })
+
+  it("lets a narrow page break a path after its slashes alone", () => {
+    assert.include(page, "<code>/v1/<wbr>authorizations/<wbr>{authorization_id}/<wbr>refunds</code>")
+    assert.notMatch(page, /<code>(?:[A-Z]+ )?\/v1\/[^<]*<\/code>/u)
   })
 
   it("shows what descriptions say, and takes none of it for markup", () => {

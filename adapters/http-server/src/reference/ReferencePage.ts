@@ -1,4 +1,4 @@
-import { PROBLEM_CODES, PROBLEMS, problemPath } from "@svc/protocol/Problem"
+import { causesOf, PROBLEM_CODES, PROBLEMS, problemPath, repetitionOf } from "@svc/protocol/Problem"
 import { listOf, type Node, nodeOf, nodesOf, textOf } from "./DocumentNode.ts"
 import { escaped, inlineProse, prose, slugOf } from "./Markdown.ts"
 import { headerList } from "./MemberList.ts"
@@ -28,8 +28,8 @@ const resourcesOf = (document: Node): ReadonlyArray<readonly [string, Node]> => 
 }
 
 const problemItem = (code: keyof typeof PROBLEMS): string => {
-  const { cause, remedy, retryable, status, title } = PROBLEMS[code]
-  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${retryable ? "may be repeated" : "not to be repeated unchanged"}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(cause)} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
+  const { remedy, status, title } = PROBLEMS[code]
+  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${repetitionOf(code)}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(causesOf(code))} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
 }
 
 /** Codes that the API answers, not the approval pages. */
@@ -111,15 +111,16 @@ const tagSection = (document: Node, tag: Node, facts: SampleFacts): string => {
   return `<section class="tag"><h2 id="${tagAnchor(name)}">${escaped(name)}</h2>${prose(textOf(tag, "description"))}${inside}</section>`
 }
 
-const sampleNote = ({ apiKey, isDevelopment }: SampleFacts): string => {
-  const folder = isDevelopment
-    ? " They are for the development server, whose test organization takes <code>http://localhost</code> addresses."
-    : ""
+const sampleNote = ({ apiKey, development }: SampleFacts): string => {
+  const folder =
+    development !== undefined
+      ? " They are for the development server, whose test organization takes <code>http://localhost</code> addresses."
+      : ""
   const key =
     apiKey === undefined
       ? "They read your API key from the environment: <code>export SVC_API_KEY=...</code>."
       : "The key of its test organization is filled in; it works on this machine alone."
-  return `<p class="note">The samples run as they are in a POSIX shell, bash or zsh with <code>curl</code> and <code>openssl</code>; those that create something keep its identifier for those that follow.${folder} ${key}</p>`
+  return `<p class="note">The samples run as they are in a POSIX shell, bash or zsh with <code>curl</code> and <code>openssl</code>; those that create something keep its identifier or address for those that follow.${folder} ${key}</p>`
 }
 
 /** The reference: the whole of the OpenAPI document for people (part 9). */

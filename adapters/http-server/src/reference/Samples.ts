@@ -5,8 +5,8 @@ export interface SampleFacts {
   readonly baseUrl: string
   /** A key of the development server. Absent: the samples read it from the environment. */
   readonly apiKey?: string | undefined
-  /** Whether the samples are for the development server, which takes other addresses and vouches for users itself. */
-  readonly isDevelopment: boolean
+  /** Present: the samples are for the development server, which takes other addresses and vouches for users itself. */
+  readonly development?: { readonly returnOrigin: string } | undefined
 }
 
 /** The operation that a sample calls. */
@@ -28,13 +28,14 @@ const VARIABLES: Readonly<Record<string, string>> = {
   subject_reference: "user_8f2"
 }
 
-/** What a sample keeps of its answer, for those that follow: the first identifier of this prefix. */
-const KEPT: Readonly<Record<string, readonly [variable: string, prefix: string]>> = {
-  createMandate: ["MANDATE_ID", "mnd_"],
-  createAuthorization: ["AUTHORIZATION_ID", "aut_"],
-  createWebhookEndpoint: ["WEBHOOK_ENDPOINT_ID", "whe_"],
-  listWebhookDeliveries: ["DELIVERY_ID", "dlv_"],
-  listPasskeys: ["PASSKEY_ID", "psk_"]
+/** What a sample keeps of its answer, for those that follow: the first text of this pattern. */
+const KEPT: Readonly<Record<string, readonly [variable: string, pattern: string]>> = {
+  createMandate: ["MANDATE_ID", "mnd_[0-9a-z]*"],
+  createApprovalSession: ["APPROVAL_URL", 'http[^"]*/approve/[^"]*'],
+  createAuthorization: ["AUTHORIZATION_ID", "aut_[0-9a-z]*"],
+  createWebhookEndpoint: ["WEBHOOK_ENDPOINT_ID", "whe_[0-9a-z]*"],
+  listWebhookDeliveries: ["DELIVERY_ID", "dlv_[0-9a-z]*"],
+  listPasskeys: ["PASSKEY_ID", "psk_[0-9a-z]*"]
 }
 
 const NOW = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
@@ -50,40 +51,57 @@ const FROM_SHELL: Readonly<Record<string, string>> = {
   reported_refunded_at: NOW
 }
 
-const DEVELOPMENT_ADDRESSES: Readonly<Record<string, string>> = {
-  return_url: "http://localhost:3000/return",
-  url: "http://localhost:3000/webhooks"
-}
+const addressesOf = ({ development }: SampleFacts): Readonly<Record<string, string>> =>
+  development === undefined
+    ? {}
+    : { return_url: `${development.returnOrigin}/return`, url: "http://localhost:3000/webhooks" }
 
 const COMMITMENT_LINES = [
-  "# 32 random bytes that you keep until you commit, and the commitment to them",
   `OPENING=$(openssl rand 32 | ${BASE64URL})`,
   "COMMITMENT=$({ printf 'svc:authorization:commitment:v1\\n'",
   `  printf '%s=' "$OPENING" | tr -- '-_' '+/' | openssl base64 -A -d; } |`,
   `  openssl dgst -sha256 -binary | ${BASE64URL})`
 ]
 
-const assertionLines = ({ isDevelopment }: SampleFacts): ReadonlyArray<string> =>
-  isDevelopment
-    ? [
-        "# in the folder of the development server, which vouches for user_8f2",
-        "IDENTITY_ASSERTION=$(npm run --silent assertion -- user_8f2)"
-      ]
-    : ["# IDENTITY_ASSERTION: a JWT that your backend signs for the user"]
+const ASSERTION_LINE = "IDENTITY_ASSERTION=$(npm run --silent assertion -- user_8f2)"
 
 const preludeOf = (operationId: string, facts: SampleFacts): ReadonlyArray<string> => {
   if (operationId === "createAuthorization") return COMMITMENT_LINES
-  return operationId === "createApprovalSession" ? assertionLines(facts) : []
+  return operationId === "createApprovalSession" && facts.development !== undefined ? [ASSERTION_LINE] : []
+}
+
+const approvalNote = ({ development }: SampleFacts): string =>
+  development === undefined
+    ? "`IDENTITY_ASSERTION` is a JWT that your backend signs for the user. Send the user to `$APPROVAL_URL`."
+    : 'Run it in the folder of the development server, which vouches for `user_8f2`. Then approve the mandate: open the address in `$APPROVAL_URL` in a browser, or run `npm run --silent approve -- "$APPROVAL_URL"`.'
+
+/** What there is to know of a sample, in Markdown: not in the sample, since zsh takes no comments where one types. */
+export const sampleNoteOf = (operationId: string, facts: SampleFacts): string | undefined => {
+  switch (operationId) {
+    case "createApprovalSession":
+      return approvalNote(facts)
+    case "createAuthorization":
+      return "The mandate must be approved. `OPENING` is 32 random bytes that you keep until you commit; `COMMITMENT` is the commitment to them."
+    case "cancelAuthorization":
+      return "An authorization that was committed cannot be cancelled: propose another one first."
+    case "revokeMandate":
+      return "Nothing can be proposed under the mandate after this: run it last."
+    default:
+      return undefined
+  }
 }
 
 /** A list of one text, which needs no line of its own. */
 const LIST_OF_ONE = /\[\s+("[^"]*")\s+\]/gu
 
-const bodyOf = (operationId: string, { isDevelopment }: SampleFacts): string | undefined => {
+const bodyOf = (operationId: string, facts: SampleFacts): string | undefined => {
   const example = REQUEST_EXAMPLES[operationId]
   if (example === undefined) return undefined
-  const addresses = isDevelopment ? DEVELOPMENT_ADDRESSES : {}
-  const text = JSON.stringify({ ...example, ...pick(example, { ...FROM_SHELL, ...addresses }) }, null, 2)
+  const text = JSON.stringify(
+    { ...example, ...pick(example, { ...FROM_SHELL, ...addressesOf(facts) }) },
+    null,
+    2
+  )
   return text.replaceAll(LIST_OF_ONE, "[$1]")
 }
 
@@ -117,11 +135,11 @@ export const sampleOf = (operation: SampledOperation, facts: SampleFacts): strin
   const kept = KEPT[operation.operationId]
   const lines = preludeOf(operation.operationId, facts)
   if (kept === undefined) return [...lines, call + document].join("\n")
-  const [variable, prefix] = kept
+  const [variable, pattern] = kept
   return [
     ...lines,
     `ANSWER=$(${call}${document}${body === undefined ? "" : "\n"})`,
     `printf '%s\\n' "$ANSWER"`,
-    `${variable}=$(printf '%s' "$ANSWER" | grep -o '${prefix}[0-9a-z]*' | head -n 1)`
+    `${variable}=$(printf '%s' "$ANSWER" | grep -o '${pattern}' | head -n 1)`
   ].join("\n")
 }

@@ -14,6 +14,23 @@ const openReference = async (page: Page, origin: string) => {
   return { complaints, requests }
 }
 
+/** Code that hides its end, and paths that are broken elsewhere than after a slash. */
+const badlyBroken = (page: Page) =>
+  page.evaluate(() => {
+    const hidden = [...document.querySelectorAll(".code pre")].filter(
+      ({ clientWidth, scrollWidth }) => scrollWidth > clientWidth
+    )
+    const segments = [...document.querySelectorAll(".route code")].flatMap((code) =>
+      [...code.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+    )
+    const broken = segments.filter((segment) => {
+      const range = document.createRange()
+      range.selectNode(segment)
+      return range.getClientRects().length > 1
+    })
+    return [...hidden, ...broken].map(({ textContent }) => textContent)
+  })
+
 describeInBrowser("the reference", {}, (suite) => {
   const devices = [
     ["a desktop", 1440, "light"],
@@ -33,6 +50,7 @@ describeInBrowser("the reference", {}, (suite) => {
       assert.deepStrictEqual(await violationsOf(page), [])
       const [inner, outer] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth])
       assert.strictEqual(outer, inner)
+      assert.deepStrictEqual(await badlyBroken(page), [])
     })
   }
 

@@ -52,7 +52,7 @@ Every lifecycle write needs an \`Idempotency-Key\` of 1 to 255 visible ASCII cha
 
 ## Pagination
 
-Lists answer \`data\`, \`has_more\` and \`next_cursor\`, newest first. \`limit\` is 1 to ${LIST_LIMIT_MAX}, by default ${LIST_LIMIT_DEFAULT}. Go on with \`cursor\` set to the \`next_cursor\` of the page before, under the same filters, until it is \`null\`. The event feed runs the other way: oldest first, with \`after\`, and its \`next_cursor\` is good at the end too.
+Lists answer \`data\`, \`has_more\` and \`next_cursor\`, newest first; the journal of a mandate is oldest first. \`limit\` is 1 to ${LIST_LIMIT_MAX}, by default ${LIST_LIMIT_DEFAULT}. Go on with \`cursor\` set to the \`next_cursor\` of the page before, under the same filters, until it is \`null\`. The event feed is oldest first too, goes on with \`after\` in place of \`cursor\`, and its \`next_cursor\` is good at the end too.
 
 ## Errors
 
@@ -104,7 +104,7 @@ What the service cannot do for you:
 
 ## Rate limits
 
-Each API key has a token bucket, by default 100 requests a second with bursts of 200. Answers say what is left in \`RateLimit\` and \`RateLimit-Policy\`, and in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`. Beyond it the answer is 429 \`rate_limited\` with \`Retry-After\` in seconds. A budget that is used up is never a 429: it is a decision.
+Each API key has a token bucket, by default 100 requests a second with bursts of 200. Answers say what is left in \`RateLimit\` and \`RateLimit-Policy\`, and in \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\`. Beyond it the answer is 429 \`rate_limited\` with \`Retry-After\` in seconds. An exhausted budget is a DENY decision, never a 429.
 
 ## Compatibility
 

@@ -1,4 +1,11 @@
-import { PROBLEM_CODES, PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode, problemPath } from "../Problem.ts"
+import {
+  causesOf,
+  PROBLEM_CODES,
+  PROBLEM_MEDIA_TYPE,
+  PROBLEMS,
+  type ProblemCode,
+  problemPath
+} from "../Problem.ts"
 import { problemHeaders } from "./ResponseHeaders.ts"
 
 const pascalCase = (code: string): string =>
@@ -30,8 +37,8 @@ const exampleOf = (code: ProblemCode, baseUrl: string) => {
 
 /** When a code is answered, what to do about it, and whether to repeat the request. */
 const wordsOf = (code: ProblemCode): string => {
-  const { cause, remedy, retryable } = PROBLEMS[code]
-  return `${cause} ${remedy} ${retryable ? "Retryable." : "Not retryable unchanged."}`
+  const { remedy, retryable } = PROBLEMS[code]
+  return `${causesOf(code)} ${remedy} ${retryable ? "Retryable." : "Not retryable unchanged."}`
 }
 
 const responseOf = (status: number, codes: ReadonlyArray<ProblemCode>) => ({
