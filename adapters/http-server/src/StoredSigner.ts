@@ -4,13 +4,14 @@ import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { readPublished, type SigningKeyInvalid } from "@svc/signer/SigningKey"
+import { sharedRun } from "@svc/store-postgres/SharedRun"
 import {
   isWithdrawn,
   type SigningKeyList,
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/store-postgres/SigningKeyRecords"
-import { Clock, Context, Effect, Exit, Fiber, Layer, Option } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { makeOpenedSigningKeys, type SigningTurn } from "./OpenedSigningKeys.ts"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
@@ -120,25 +121,8 @@ const makeSigner = Effect.gen(function* () {
     }
     return seen
   }).pipe(Effect.provideContext(context))
-  // One reading serves all who wait, and goes on when the first of them has gone.
-  let reading: Fiber.Fiber<View, StoreUnavailable | SigningKeyInvalid> | undefined
-  const refresh = Effect.suspend(() =>
-    reading === undefined
-      ? readAgain.pipe(
-          Effect.ensuring(
-            Effect.sync(() => {
-              reading = undefined
-            })
-          ),
-          Effect.forkIn(scope),
-          Effect.tap((fiber) =>
-            Effect.sync(() => {
-              if (fiber.pollUnsafe() === undefined) reading = fiber
-            })
-          )
-        )
-      : Effect.succeed(reading)
-  ).pipe(Effect.flatMap(Fiber.join))
+  // One reading serves all who wait.
+  const refresh = sharedRun(readAgain, scope)
   const current = Effect.suspend(() =>
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
   )

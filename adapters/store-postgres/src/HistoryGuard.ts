@@ -1,11 +1,12 @@
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
-import { MandateStore, type StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Clock, Context, Effect, Fiber, type Scope } from "effect"
+import { Clock, Context, Effect, type Scope } from "effect"
+import { sharedRun } from "./SharedRun.ts"
 import {
   type DatabaseIdentity,
   type HistoryState,
@@ -89,25 +90,8 @@ const makeWatch = (
     yield* report(seen)
     return seen
   }).pipe(Effect.tapError(() => forget))
-  // One look serves all who wait to record something, and goes on when the first of them has gone.
-  let looking: Fiber.Fiber<HistoryState, StoreUnavailable> | undefined
-  const sharedState = Effect.suspend(() =>
-    looking === undefined
-      ? state.pipe(
-          Effect.ensuring(
-            Effect.sync(() => {
-              looking = undefined
-            })
-          ),
-          Effect.forkIn(scope),
-          Effect.tap((fiber) =>
-            Effect.sync(() => {
-              if (fiber.pollUnsafe() === undefined) looking = fiber
-            })
-          )
-        )
-      : Effect.succeed(looking)
-  ).pipe(Effect.flatMap(Fiber.join))
+  // One look serves all who wait to record something.
+  const sharedState = sharedRun(state, scope)
   // An embedded database cannot become another one while it is open.
   const isFresh = (now: bigint): boolean =>
     soundAt !== undefined && (isEmbedded || now - soundAt < SIGHT_LIFETIME_SECONDS * NANOS_PER_SECOND)
@@ -134,7 +118,7 @@ const withWatch = <Others>(
     (query: Query): Effect.Effect<A, E | StoreUnavailable> =>
       Effect.tapError(
         Effect.flatMap(demand, () => operation(query)),
-        (error) => (isUnavailable(error) ? forget : Effect.void)
+        (error) => (error instanceof StoreUnavailable ? forget : Effect.void)
       )
   const mandates = Context.get(ports, MandateStore)
   const feed = Context.get(ports, EventFeed)
@@ -161,9 +145,6 @@ const withWatch = <Others>(
     })
   )
 }
-
-const isUnavailable = (error: unknown): boolean =>
-  typeof error === "object" && error !== null && "_tag" in error && error._tag === "StoreUnavailable"
 
 /**
  * The ports, which notice that the database's history is not the one that was acknowledged: at once, and while they are

@@ -94,7 +94,7 @@ export const connect = (
       maxMessageSize: MAX_MESSAGE_BYTES
     })
     yield* migrate(client, DEFAULT_SCHEMA)
-    return { schema: DEFAULT_SCHEMA, reads: client, writes: client, isEmbedded: true }
+    return { schema: DEFAULT_SCHEMA, reads: client, writes: client }
   })
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */

@@ -14,9 +14,7 @@ export interface PostgresClients {
   readonly schema: string
   readonly reads: PgClient
   readonly writes: SqlClient
-  /** Whether the database runs inside the process. */
-  readonly isEmbedded?: boolean
-  /** How the connections for writes to a server are. */
+  /** How the connections for writes to a server are. Absent: the database runs inside the process. */
   readonly server?: Omit<WriteConnections, "writes">
 }
 

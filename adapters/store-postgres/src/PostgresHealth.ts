@@ -73,16 +73,11 @@ const NO_SESSION = `No connection that writes answered within ${SESSION_TIMEOUT}
  * Says whether the schema is up to date, the server takes writes and keeps what it acknowledges, and the last writes
  * succeeded.
  */
-export const makeStoreHealth = ({
-  isEmbedded = false,
-  reads,
-  schema,
-  server
-}: PostgresClients): StoreHealth["Service"] => {
+export const makeStoreHealth = ({ reads, schema, server }: PostgresClients): StoreHealth["Service"] => {
   const onReads = statement<HealthRow>(reads, schema, HEALTH)
   if (server === undefined) {
     return {
-      faults: Effect.suspend(() => guarded(Effect.map(onReads([]), ([row]) => faultsOf(row!, isEmbedded))))
+      faults: Effect.suspend(() => guarded(Effect.map(onReads([]), ([row]) => faultsOf(row!, true))))
     }
   }
   const onSession = statement<HealthRow>(server.sessions, schema, HEALTH)

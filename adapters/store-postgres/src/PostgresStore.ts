@@ -139,13 +139,15 @@ export const connect = (
       ...config,
       connectionTTL: options.writeConnectionLifetime,
       maxConnections: options.writeConnections ?? WRITE_CONNECTIONS,
-      waitingForStandby: Effect.map(waitingForStandby(reads), Number)
+      waitingForStandby: waitingForStandby(reads)
     })
     return { schema: options.schema ?? DEFAULT_SCHEMA, reads, writes, server }
   })
 
-const waitingForStandby = (client: SqlClient): Effect.Effect<bigint, SqlError> =>
-  Effect.map(client.unsafe<{ readonly waiting: bigint }>(WAITING_FOR_STANDBY), ([row]) => row!.waiting)
+const waitingForStandby = (client: SqlClient): Effect.Effect<number, SqlError> =>
+  Effect.map(client.unsafe<{ readonly waiting: bigint }>(WAITING_FOR_STANDBY), ([row]) =>
+    Number(row!.waiting)
+  )
 
 /** A server, or what stands before it, that gives sessions other settings than they ask for. */
 export class SettingsIgnored extends Data.TaggedError("SettingsIgnored")<{

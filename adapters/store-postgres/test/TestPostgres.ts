@@ -39,7 +39,7 @@ const START_ATTEMPTS = 200
 const START_PAUSE_MILLISECONDS = 50
 
 const isRoot = process.getuid?.() === 0
-const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
+export const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
 
 /** Folder of the server that `SVC_TEST_POSTGRES` names, or that npm brought for this platform, if it brought one. */
 const nativeFolder = (): string | undefined => {
@@ -112,14 +112,20 @@ const isReady = (native: string, port: number): boolean => {
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, START_PAUSE_MILLISECONDS))
 
-const ended = (server: ChildProcess): Promise<void> =>
+/** Waits for the end of a process. */
+export const ended = (server: ChildProcess): Promise<void> =>
   server.exitCode !== null || server.signalCode !== null
     ? Promise.resolve()
     : new Promise((resolve) => server.once("exit", () => resolve()))
 
+/** Makes a path the plain user's. */
+export const giveToPlainUser = (path: string): void => {
+  if (isRoot) chownSync(path, PLAIN_USER, PLAIN_USER)
+}
+
 const startOwn = async (): Promise<TestPostgres | undefined> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"))
-  if (isRoot) chownSync(folder, PLAIN_USER, PLAIN_USER)
+  giveToPlainUser(folder)
   const native = usableFolder(folder)
   const data = join(folder, "data")
   const initialized =
@@ -135,7 +141,7 @@ const startOwn = async (): Promise<TestPostgres | undefined> => {
   }
   const sockets = join(folder, "sockets")
   mkdirSync(sockets)
-  if (isRoot) chownSync(sockets, PLAIN_USER, PLAIN_USER)
+  giveToPlainUser(sockets)
   const port = await freePort()
   let server: ChildProcess
   const start = async (): Promise<void> => {

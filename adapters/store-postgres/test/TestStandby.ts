@@ -1,12 +1,12 @@
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { appendFileSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { spawn, spawnSync } from "node:child_process"
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { freePort, type TestPostgres } from "./TestPostgres.ts"
+import { asPlainUser, ended, freePort, giveToPlainUser, type TestPostgres } from "./TestPostgres.ts"
 
 /** A second server that follows a primary, and may take its place. */
 export interface TestStandby {
@@ -27,18 +27,8 @@ export interface TestStandby {
 /** The name by which the primary knows it. */
 const STANDBY_NAME = "svc_test_standby"
 
-/** The plain user (`nobody`) that the servers run as when the tests run as root. */
-const PLAIN_USER = 65_534
-
 const POLLS = 600
 const POLL_MILLISECONDS = 50
-
-const isRoot = process.getuid?.() === 0
-const asPlainUser = isRoot ? { uid: PLAIN_USER, gid: PLAIN_USER } : {}
-
-const own = (path: string): void => {
-  if (isRoot) chownSync(path, PLAIN_USER, PLAIN_USER)
-}
 
 /** An address that stays while one server takes the place of another, as operators keep one for their services. */
 export interface TestAddress {
@@ -114,11 +104,6 @@ const until = async (what: string, isSo: () => Promise<boolean>): Promise<void> 
   throw new Error(`in vain: ${what}`)
 }
 
-const ended = (server: ChildProcess): Promise<void> =>
-  server.exitCode !== null || server.signalCode !== null
-    ? Promise.resolve()
-    : new Promise((resolve) => server.once("exit", () => resolve()))
-
 /** Copies the folder of a server that runs, in the way that its manual prescribes. */
 const copyData = (url: string, data: string): Promise<void> =>
   inSession(url, (client) =>
@@ -138,7 +123,7 @@ const copyData = (url: string, data: string): Promise<void> =>
         ["standby.signal", ""]
       ] as const) {
         writeFileSync(join(data, name), text)
-        own(join(data, name))
+        giveToPlainUser(join(data, name))
       }
     })
   )
@@ -152,10 +137,10 @@ export const startStandby = async (
   { synchronous = false }: { readonly synchronous?: boolean } = {}
 ): Promise<TestStandby> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-standby-"))
-  own(folder)
+  giveToPlainUser(folder)
   const [data, sockets] = [join(folder, "data"), join(folder, "sockets")]
   mkdirSync(sockets)
-  own(sockets)
+  giveToPlainUser(sockets)
   await copyData(primary.url, data)
   const { hostname, port: primaryPort } = new URL(primary.url)
   const connection = `host=${hostname} port=${primaryPort} user=postgres application_name=${STANDBY_NAME}`
