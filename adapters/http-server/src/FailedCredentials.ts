@@ -43,13 +43,13 @@ export const layerOff: Layer.Layer<FailedCredentials> = Layer.succeed(
 /** What is remembered is no credential. */
 const digest = (credential: string): string => createHash("sha256").update(credential).digest("base64url")
 
+/** Digests of credentials that were good when they were last used. */
 const makeMemory = () => {
   const known = new Set<string>()
   return {
-    has: (credential: string) => known.has(digest(credential)),
-    forget: (credential: string) => void known.delete(digest(credential)),
-    remember: (credential: string) => {
-      const name = digest(credential)
+    has: (name: string) => known.has(name),
+    forget: (name: string) => void known.delete(name),
+    remember: (name: string) => {
       // Deleted first, so that the order of the set is that of their last use.
       known.delete(name)
       if (known.size >= MAX_REMEMBERED) known.delete(known.values().next().value!)
@@ -74,17 +74,18 @@ export const layer = (rate: Rate = FAILED_CREDENTIALS_RATE): Layer.Layer<FailedC
       })
     })
     return FailedCredentials.of({
-      remember: (credential) => Effect.sync(() => memory.remember(credential)),
+      remember: (credential) => Effect.sync(() => memory.remember(digest(credential))),
       lookUp: (credential, look, isWrong) =>
         Effect.gen(function* () {
           const address = networkOf((yield* CurrentRequest).clientAddress)
-          if (credential === undefined || !memory.has(credential)) yield* refusal(address)
+          const name = credential === undefined ? undefined : digest(credential)
+          if (name === undefined || !memory.has(name)) yield* refusal(address)
           const failed = Effect.map(now, (instant) => {
             buckets.spend(address, instant)
-            if (credential !== undefined) memory.forget(credential)
+            if (name !== undefined) memory.forget(name)
           })
           const found = yield* Effect.tapError(look, (fault) => (isWrong(fault) ? failed : Effect.void))
-          if (credential !== undefined) memory.remember(credential)
+          if (name !== undefined) memory.remember(name)
           return found
         })
     })
