@@ -21,6 +21,7 @@ import { Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS, planNodes } from "./ExecutedPlans.ts"
+import { isHistoryLook } from "./ProgramsOnPostgres.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -260,7 +261,9 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
     () =>
       Effect.gen(function* () {
         const recorder = yield* Effect.acquireRelease(
-          Effect.promise(() => startRecorder(server!.url, NOTE_PLANS_AND_COSTS)),
+          Effect.promise(() =>
+            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignoredFrom: isHistoryLook })
+          ),
           (one) => Effect.promise(one.stop)
         )
         yield* Effect.gen(function* () {

@@ -52,7 +52,9 @@ const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.E
 
 const notesPlans = server !== undefined && (await Effect.runPromise(withClient(server.url, canNotePlans)))
 const recorder =
-  server === undefined ? undefined : await startRecorder(server.url, notesPlans ? NOTE_PLANS : "")
+  server === undefined
+    ? undefined
+    : await startRecorder(server.url, { options: notesPlans ? NOTE_PLANS : "" })
 
 const store = () =>
   PostgresStore.layer({ url: Redacted.make(recorder?.url ?? ""), schema, migrations: "run" })

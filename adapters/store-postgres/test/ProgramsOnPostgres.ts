@@ -56,3 +56,6 @@ export const roomyBody = (now: Instant) =>
     { periods: [{ unit: "MONTH", max_amount: 1_000_000_000 }] },
     { window: { ends_at: formatInstant(now + 30n * DAY) } }
   )
+
+/** The look at the store's history: sent by the clock, over a connection of its own, so no operation's cost. */
+export const isHistoryLook = (text: string): boolean => text.includes(".history_state(")

@@ -99,8 +99,18 @@ const throughPort = (url: string, port: number, options: string): string => {
   return `${through.href}${separator}${parameter}`
 }
 
-/** Starts a recorder before the server at `url`, which is spoken to without TLS. `options` go to every session. */
-export const startRecorder = async (url: string, options = ""): Promise<WireRecorder> => {
+interface RecorderOptions {
+  /** Goes to every session. */
+  readonly options?: string
+  /** A connection that sends such a statement is not recorded from then on. */
+  readonly ignoredFrom?: (text: string) => boolean
+}
+
+/** Starts a recorder before the server at `url`, which is spoken to without TLS. */
+export const startRecorder = async (
+  url: string,
+  { options = "", ignoredFrom = () => false }: RecorderOptions = {}
+): Promise<WireRecorder> => {
   const { hostname, port } = new URL(url)
   let sent: Array<SentStatement> = []
   let notices: Array<string> = []
@@ -108,12 +118,16 @@ export const startRecorder = async (url: string, options = ""): Promise<WireReco
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
     const upstream = connect(port === "" ? DEFAULT_PORT : Number(port), hostname)
+    let isIgnored = false
     const readClient = clientReader(
-      (statement) => sent.push(statement),
+      (statement) => {
+        isIgnored ||= ignoredFrom(statement.text)
+        if (!isIgnored) sent.push(statement)
+      },
       (text) => preparedAgain.push(text)
     )
     const readServer = messageReader(false, (type, body) => {
-      if (type === "N") notices.push(noticeText(body))
+      if (type === "N" && !isIgnored) notices.push(noticeText(body))
     })
     client.on("data", readClient)
     upstream.on("data", readServer)
