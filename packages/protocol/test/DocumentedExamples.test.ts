@@ -1,25 +1,30 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import { approvalChallenge } from "../src/ApprovalChallenge.ts"
+import { CreateAuthorizationBody } from "../src/Authorization.ts"
 import { decodeBase64Url, encodeBase64Url } from "../src/Base64Url.ts"
 import { canonicalJson } from "../src/CanonicalJson.ts"
 import { commitmentOf } from "../src/Commitment.ts"
+import { decodeBody } from "../src/DecodeBody.ts"
 import { verifyEventHash } from "../src/EventHash.ts"
 import { verifyEvidence } from "../src/EvidenceEnvelope.ts"
 import type { JournalEventType } from "../src/Journal.ts"
 import type { JsonObject, JsonValue } from "../src/Json.ts"
 import { jwkThumbprint } from "../src/KeySet.ts"
-import type { MandateStateName } from "../src/Mandate.ts"
+import { CreateMandateBody, type MandateStateName, Usage } from "../src/Mandate.ts"
 import { policyDigest } from "../src/PolicyDigest.ts"
 import { webhookBody } from "../src/WebhookBody.ts"
 import { webhookSignature } from "../src/WebhookSignature.ts"
 import { type ByteVectors, byteVectors } from "./ByteVectors.ts"
 
-/** A worked example of docs/interface: `vector` is its place in vectors.json, `body` the type of a webhook's event. */
+/**
+ * A worked example of docs/interface: `vector` names its place in vectors.json, `body` the type of a webhook's event,
+ * `request` and `answer` a schema.
+ */
 interface Example {
   readonly file: string
-  readonly kind: "vector" | "body"
+  readonly kind: "vector" | "body" | "request" | "answer"
   readonly name: string
   readonly text: string
 }
@@ -28,7 +33,7 @@ const folder = new URL("../../../docs/interface/", import.meta.url)
 
 const examples = readdirSync(folder).flatMap((file): ReadonlyArray<Example> => {
   const blocks = readFileSync(new URL(file, folder), "utf8").matchAll(
-    /^```(?:json|text) (vector|body)=(\S+)\n([\s\S]*?)\n```$/gmu
+    /^```(?:json|text) (vector|body|request|answer)=(\S+)\n([\s\S]*?)\n```$/gmu
   )
   return [...blocks].map(([, kind, name = "", text = ""]) => ({
     file,
@@ -69,6 +74,13 @@ const AGAIN: Readonly<Record<string, Recomputation>> = {
     const { secret, t: timestamp } = example
     assert.strictEqual(webhookSignature({ secret, timestamp, body }), example.signature)
   }
+}
+
+/** What a request has to pass, or an answer is made by. */
+const SCHEMAS: Readonly<Record<string, (value: JsonValue) => Result.Result<unknown, unknown>>> = {
+  CreateMandate: decodeBody(CreateMandateBody),
+  CreateAuthorization: decodeBody(CreateAuthorizationBody),
+  Usage: (value) => Schema.decodeUnknownResult(Usage)(value, { onExcessProperty: "error" })
 }
 
 const named = (kind: Example["kind"]) => examples.filter((example) => example.kind === kind)
@@ -118,6 +130,13 @@ describe("a worked example of docs/interface", () => {
         }),
         text
       )
+    })
+  }
+
+  for (const example of [...named("request"), ...named("answer")]) {
+    it(`fits its schema: ${example.file}, ${example.name}`, () => {
+      const decoded = SCHEMAS[example.name]?.(quoted(example))
+      assert.isTrue(decoded !== undefined && Result.isSuccess(decoded), JSON.stringify(decoded))
     })
   }
 })
