@@ -4,14 +4,14 @@ import { defineConfig } from "vitest/config"
 const CORE = [
   "packages/*/src/**/*.test.ts",
   "packages/*/test/**/*.test.ts",
-  "adapters/{identity-jwt,passkey-webauthn,signer,store-memory,time-zones,webhook-http}/**/*.test.ts",
+  "adapters/{guarded-http,identity-jwt,passkey-webauthn,signer,store-memory,time-zones}/**/*.test.ts",
   "checks/**/*.test.ts"
 ]
 
 /** Files that start servers, set variables of the environment or watch their own process: each has one of its own. */
 const SERVICE = [
-  "adapters/{http-server,store-postgres}/src/**/*.test.ts",
-  "adapters/{http-server,store-postgres}/test/**/*.test.ts",
+  "adapters/{cli,http-server,store-postgres}/src/**/*.test.ts",
+  "adapters/{cli,http-server,store-postgres}/test/**/*.test.ts",
   "adapters/http-server/browser/**/*.test.ts",
   "examples/*/src/**/*.test.ts"
 ]

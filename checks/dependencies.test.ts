@@ -10,15 +10,31 @@ const named = (name: string) => production.filter((file) => file.workspace.name 
 const STABLE_EFFECT =
   /^effect(\/(Context|Data|Effect|Layer|Option|Redacted|Result|Schema|SchemaIssue|Semaphore))?$/
 
-/** What each kind of package may build on: protocol <- domain <- adapters <- examples. */
+/** What each kind of package may build on: protocol <- domain <- adapters <- examples. The command puts adapters together. */
 const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/protocol$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^@svc\/http-server$/, /^@svc\/(?!testkit|example-)/],
+  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
+
+/** The rooms of the domain, each of which builds on those of its own line and of the lines before. */
+const DOMAIN_LAYERS: ReadonlyArray<ReadonlyArray<string>> = [
+  ["calendar"],
+  ["mandate", "policy", "approval", "webhook", "organization"],
+  ["ports"],
+  ["engine"],
+  ["programs"],
+  ["workers"]
+]
+
+/** What every room may import beside the rooms: the refusals. */
+const layerOf = (path: string): number => {
+  const room = /^packages\/domain\/src\/([^/]+)\//.exec(path)?.[1]
+  return room === undefined ? -1 : DOMAIN_LAYERS.findIndex((rooms) => rooms.includes(room))
+}
 
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
 
@@ -82,6 +98,22 @@ describe("dependencies", () => {
         return (
           target.startsWith("@svc/") && target !== workspace.name && !allowed(workspace.name).test(target)
         )
+      }),
+      []
+    )
+  })
+
+  it("points the rooms of the domain one way", () => {
+    assert.deepStrictEqual(
+      named("@svc/domain")
+        .filter(({ path }) => layerOf(path) === -1)
+        .map(({ path }) => path),
+      ["packages/domain/src/Identifiers.ts", "packages/domain/src/Refusals.ts"]
+    )
+    assert.deepStrictEqual(
+      offences(named("@svc/domain"), (specifier, file) => {
+        const target = specifier.startsWith(".") ? resolveImport(file, specifier, all) : undefined
+        return target !== undefined && layerOf(file.path) >= 0 && layerOf(target) > layerOf(file.path)
       }),
       []
     )

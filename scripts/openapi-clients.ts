@@ -146,7 +146,7 @@ const tryClients = async (): Promise<void> => {
     SVC_STORE: "memory",
     SVC_DATA_DIR: data
   }
-  const server = spawn(process.execPath, [join(root, "adapters/http-server/src/bin/dev.ts")], {
+  const server = spawn(process.execPath, [join(root, "adapters/cli/src/bin/dev.ts")], {
     env: { ...process.env, ...settings },
     stdio: ["ignore", "pipe", "inherit"]
   })

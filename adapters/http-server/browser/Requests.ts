@@ -4,7 +4,7 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON
 } from "@simplewebauthn/browser"
-import type { ApprovalStatement } from "@svc/domain/ApprovalStatement"
+import type { ApprovalStatement } from "@svc/domain/approval/ApprovalStatement"
 
 /** What the server asks for next. */
 export type Step =

@@ -1,4 +1,4 @@
-import type { DisplayLine } from "@svc/domain/ApprovalStatement"
+import type { DisplayLine } from "@svc/domain/approval/ApprovalStatement"
 
 /** An element that the server always puts into the page. */
 export const element = (id: string): HTMLElement => document.getElementById(id)!

@@ -1,4 +1,4 @@
-import type { IdentityAlgorithm } from "@svc/domain/Organization"
+import type { IdentityAlgorithm } from "@svc/domain/organization/Organization"
 import { IDENTITY_ASSERTION_MAX_CHARACTERS } from "@svc/protocol/ApprovalSession"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { isJsonObject, type JsonObject } from "@svc/protocol/Json"

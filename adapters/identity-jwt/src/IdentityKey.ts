@@ -1,5 +1,5 @@
 import { checkPrime } from "node:crypto"
-import type { IdentityAlgorithm } from "@svc/domain/Organization"
+import type { IdentityAlgorithm } from "@svc/domain/organization/Organization"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { isEd25519PublicKey } from "@svc/protocol/Ed25519"
 import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES } from "@svc/protocol/P256"

@@ -7,7 +7,7 @@ import {
   sign as nodeSign
 } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import type { IdentityAlgorithm, IdentitySettings } from "@svc/domain/Organization"
+import type { IdentityAlgorithm, IdentitySettings } from "@svc/domain/organization/Organization"
 import {
   IdentityAssertionRefused,
   IdentityKeysUnavailable,

@@ -1,4 +1,4 @@
-import type { IdentityAlgorithm } from "@svc/domain/Organization"
+import type { IdentityAlgorithm } from "@svc/domain/organization/Organization"
 import {
   IdentityAssertionRefused,
   type IdentityKeysUnavailable,

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { PasskeyRefused, PasskeyVerifier, type RegistrationResponse } from "@svc/domain/ports/PasskeyVerifier"
+import type { RegistrationResponse } from "@svc/domain/approval/PasskeyResponse"
+import { PasskeyRefused, PasskeyVerifier } from "@svc/domain/ports/PasskeyVerifier"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Effect } from "effect"
 import { layer } from "./PasskeyVerifierOnDemand.ts"

@@ -1,13 +1,8 @@
 import { constants, generateKeyPairSync, sign } from "node:crypto"
 import { inspect } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
-import {
-  type AuthenticationResponse,
-  PasskeyRefused,
-  PasskeyVerifier,
-  type RegistrationResponse,
-  type VerifiedRegistration
-} from "@svc/domain/ports/PasskeyVerifier"
+import type { AuthenticationResponse, RegistrationResponse } from "@svc/domain/approval/PasskeyResponse"
+import { PasskeyRefused, PasskeyVerifier, type VerifiedRegistration } from "@svc/domain/ports/PasskeyVerifier"
 import { type CborValue, encodeCbor } from "@svc/testkit/CborEncoder"
 import {
   type CredentialKeyPair,

@@ -1,10 +1,9 @@
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from "@simplewebauthn/server"
 import { decodeAttestationObject } from "@simplewebauthn/server/helpers"
+import type { AuthenticationResponse, RegistrationResponse } from "@svc/domain/approval/PasskeyResponse"
 import {
-  type AuthenticationResponse,
   PasskeyRefused,
   PasskeyVerifier,
-  type RegistrationResponse,
   type VerifiedAssertion,
   type VerifiedRegistration
 } from "@svc/domain/ports/PasskeyVerifier"

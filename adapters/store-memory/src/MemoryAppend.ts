@@ -1,7 +1,7 @@
-import type { ApprovalSessionState } from "@svc/domain/ApprovalSessionState"
-import { brokenInvariant } from "@svc/domain/ChangeInvariant"
-import type { AuthorizationState, OpenReservation } from "@svc/domain/MandateState"
-import { openReservationOf } from "@svc/domain/OpenReservation"
+import type { ApprovalSessionState } from "@svc/domain/approval/ApprovalSessionState"
+import { brokenInvariant } from "@svc/domain/engine/ChangeInvariant"
+import type { AuthorizationState, OpenReservation } from "@svc/domain/mandate/MandateState"
+import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import {
   type Appended,
   ClaimTaken,

@@ -1,4 +1,4 @@
-import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import type { Instant } from "@svc/protocol/Timestamp"
 import type { Effect } from "effect"

@@ -1,5 +1,5 @@
-import type { ApprovalSessionState } from "@svc/domain/ApprovalSessionState"
-import type { AuthorizationState } from "@svc/domain/MandateState"
+import type { ApprovalSessionState } from "@svc/domain/approval/ApprovalSessionState"
+import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import {
   type AuthorizationList,
   type AuthorizationListQuery,

@@ -1,8 +1,13 @@
-import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
-import type { AuthorizationState, MandateState, OpenReservation, StreamHead } from "@svc/domain/MandateState"
-import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/approval/ApprovalSessionState"
+import type {
+  AuthorizationState,
+  MandateState,
+  OpenReservation,
+  StreamHead
+} from "@svc/domain/mandate/MandateState"
+import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FeedEvent } from "@svc/domain/ports/EventFeed"
-import type { StoredDelivery } from "@svc/domain/ports/WebhookStore"
+import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { ClaimTable } from "./ClaimTable.ts"

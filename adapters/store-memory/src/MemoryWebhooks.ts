@@ -3,16 +3,16 @@ import {
   type ClaimedDelivery,
   type EndedAttempts,
   EndpointLimitReached,
-  type StoredDelivery,
-  type StoredEndpoint,
   type WebhookStore
 } from "@svc/domain/ports/WebhookStore"
+import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import {
   afterReactivation,
   beginAttempt,
   isDue,
   type WebhookDeliveryState
 } from "@svc/domain/webhook/WebhookDelivery"
+import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
 import {
   HELD_DELIVERIES,
   HELD_SECONDS,

@@ -5,7 +5,7 @@ import { promisify } from "node:util"
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
 
-const BIN = join(ROOT, "adapters/http-server/src/bin")
+const BIN = join(ROOT, "adapters/cli/src/bin")
 
 /** The `svc` command. */
 export const SVC = join(BIN, "svc.ts")

@@ -1,6 +1,6 @@
+import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Layer, Redacted } from "effect"
 import * as PostgresStore from "../src/PostgresStore.ts"
 

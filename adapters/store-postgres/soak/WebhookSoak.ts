@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import { recordLostAttempts } from "@svc/domain/programs/WebhookAttempts"
+import { recordLostAttempts } from "@svc/domain/workers/WebhookAttempts"
 import { harnessDeployment } from "@svc/testkit/ProgramHarness"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Layer, ManagedRuntime } from "effect"

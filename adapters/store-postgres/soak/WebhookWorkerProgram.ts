@@ -1,6 +1,6 @@
 /** A process that delivers webhooks until it is killed, or the process that started it is gone. */
 import { WebhookTransport } from "@svc/domain/ports/WebhookTransport"
-import { webhookWorker } from "@svc/domain/programs/WebhookWorker"
+import { webhookWorker } from "@svc/domain/workers/WebhookWorker"
 import { Effect, Layer, Logger, References } from "effect"
 import { webhookPorts } from "./WebhookPorts.ts"
 import { PROCESS_HEADER } from "./WebhookReceiver.ts"

@@ -1,18 +1,14 @@
+import { sharedRun } from "@svc/domain/engine/SharedRun"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import { type DatabaseIdentity, type HistoryState, StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
-import { sharedRun } from "./SharedRun.ts"
-import {
-  type DatabaseIdentity,
-  type HistoryState,
-  historyUnacknowledged,
-  StoreHistory
-} from "./StoreHistory.ts"
+import { historyUnacknowledged } from "./PostgresHistory.ts"
 
 /** How often a process looks by itself, so that a change is told while nobody asks for anything. */
 const LOOK_INTERVAL = "1 second"

@@ -13,6 +13,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
+import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -22,7 +23,6 @@ import * as PgliteStore from "./PgliteStore.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import { portsWith } from "./PostgresStore.ts"
-import { SigningKeyRecords } from "./SigningKeyRecords.ts"
 
 storeContract("PgliteStore", () => PgliteStore.layer(), { clock: "live" })
 

@@ -1,6 +1,6 @@
-import { brokenInvariant } from "@svc/domain/ChangeInvariant"
-import type { AuthorizationState, StreamHead } from "@svc/domain/MandateState"
-import { openReservationOf } from "@svc/domain/OpenReservation"
+import { brokenInvariant } from "@svc/domain/engine/ChangeInvariant"
+import type { AuthorizationState, StreamHead } from "@svc/domain/mandate/MandateState"
+import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import {
   type Appended,
   type ClaimKind,

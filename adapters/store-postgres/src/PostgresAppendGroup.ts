@@ -1,4 +1,4 @@
-import type { StreamHead } from "@svc/domain/MandateState"
+import type { StreamHead } from "@svc/domain/mandate/MandateState"
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { Effect, Exit } from "effect"
 import type { GroupOutcome } from "./AppendLanes.ts"

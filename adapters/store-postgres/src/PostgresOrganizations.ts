@@ -1,4 +1,4 @@
-import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"

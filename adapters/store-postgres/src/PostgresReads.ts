@@ -1,4 +1,4 @@
-import type { AuthorizationState } from "@svc/domain/MandateState"
+import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import {
   type AuthorizationList,
   type AuthorizationListQuery,

@@ -1,11 +1,7 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
-import {
-  EndpointLimitReached,
-  type StoredDelivery,
-  type StoredEndpoint,
-  type WebhookStore
-} from "@svc/domain/ports/WebhookStore"
-import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
+import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
 import { HELD_DELIVERIES, HELD_SECONDS, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"

@@ -1,11 +1,11 @@
-import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/ApprovalSessionState"
+import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/approval/ApprovalSessionState"
 import type {
   AuthorizationState,
   Counters,
   MandateState,
   OpenReservation,
   PinnedPeriod
-} from "@svc/domain/MandateState"
+} from "@svc/domain/mandate/MandateState"
 import type { DeliveryAttempt } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"

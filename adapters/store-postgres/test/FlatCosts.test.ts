@@ -82,6 +82,21 @@ const assertFewBlocks = (few: ReadonlyArray<Costs>, many: ReadonlyArray<Costs>):
   }
 }
 
+/**
+ * One measurement of each kind agrees. Not all must: a statement that is sent while it is being prepared has a plan of its
+ * own, and the feed shows less while a transaction of the server itself, such as an ANALYZE, is under way.
+ */
+const assertOnceEqual = (
+  few: ReadonlyArray<Costs>,
+  many: ReadonlyArray<Costs>,
+  of: (costs: Costs) => ReadonlyArray<string>,
+  name: string
+): void => {
+  const expected = new Set(few.map((costs) => JSON.stringify(of(costs))))
+  if (many.some((costs) => expected.has(JSON.stringify(of(costs))))) return
+  assert.deepStrictEqual(of(many.at(-1)!), of(few.at(-1)!), name)
+}
+
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 describe.skipIf(!notesPlans)("costs", () => {
@@ -134,12 +149,10 @@ describe.skipIf(!notesPlans)("costs", () => {
         }).pipe(Effect.provide(filler))
         const few = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
         const many = yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        // The last ones: a statement that was sent while it was being prepared has a plan of its own.
         for (const [name, cost] of many.at(-1)!) {
-          const reference = few.at(-1)!.get(name)!
           assert.isAbove(cost.rows.length, 0, name)
-          assert.deepStrictEqual(cost.sent, reference.sent, name)
-          assert.deepStrictEqual(cost.rows, reference.rows, name)
+          assertOnceEqual(few, many, (costs) => costs.get(name)!.sent, name)
+          assertOnceEqual(few, many, (costs) => costs.get(name)!.rows, name)
         }
         assertFewBlocks(few, many)
         yield* inServer(

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Context, Effect, Layer, Redacted, Result } from "effect"
-import { Reactivity } from "effect/reactivity"
-import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
-import * as PostgresStore from "../src/PostgresStore.ts"
 import {
   isWithdrawn,
   type SigningKeyList,
   SigningKeyRecords,
   signingKeyAt
-} from "../src/SigningKeyRecords.ts"
+} from "@svc/domain/ports/SigningKeyRecords"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Context, Effect, Layer, Redacted, Result } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
+import * as PostgresStore from "../src/PostgresStore.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const server = await startTestPostgres()

@@ -2,12 +2,12 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
 import { Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { CallTimeout } from "../src/StoreFault.ts"
-import { StoreHistory } from "../src/StoreHistory.ts"
 import {
   addEvent,
   assertUnavailable,

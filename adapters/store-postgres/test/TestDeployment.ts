@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto"
-import type { Organization } from "@svc/domain/Organization"
+import type { Organization } from "@svc/domain/organization/Organization"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"

@@ -4,9 +4,9 @@
  * Intl knows offsets but lists no changes, accepts names in any case, and takes offsets for names. So the changes
  * are found by probing, and a name counts only in the exact case of the list in `TimeZoneNames.ts`.
  */
-import { dateOfDayNumber, dayNumberOf } from "@svc/domain/LocalDate"
+import { dateOfDayNumber, dayNumberOf } from "@svc/domain/calendar/LocalDate"
+import { epochSecondOf, type TimeZoneTable } from "@svc/domain/calendar/TimeZoneTable"
 import { TimeZones, UnknownTimeZone } from "@svc/domain/ports/TimeZones"
-import { epochSecondOf, type TimeZoneTable } from "@svc/domain/TimeZoneTable"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

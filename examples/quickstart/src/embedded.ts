@@ -2,7 +2,7 @@
  * The core without a server: a mandate is created, approved with a passkey, used once and proven, on the memory store. In
  * your service, the store, the signer and the rest are layers of your choice, and a person approves in a browser.
  */
-import type { Organization } from "@svc/domain/Organization"
+import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Signer } from "@svc/domain/ports/Signer"

@@ -1,6 +1,6 @@
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Data } from "effect"
-import type { TargetFormFault } from "./WebhookTarget.ts"
+import type { TargetFormFault } from "./webhook/WebhookTarget.ts"
 
 /*
  * What a caller may be told instead of an answer. Each stands for the one problem code of its name

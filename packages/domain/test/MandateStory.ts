@@ -8,12 +8,12 @@ import { MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandat
 import { policyDigest } from "@svc/protocol/PolicyDigest"
 import { formatNanos, type Instant, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
-import { applyDue } from "../src/ApplyDue.ts"
-import type { ApprovalRecord } from "../src/ApprovalStatement.ts"
-import { type Command, type Decided, decide, type Refusal } from "../src/Decide.ts"
-import { evolve } from "../src/Evolve.ts"
-import type { JournalFact, MandateTerms } from "../src/JournalFact.ts"
-import type { AuthorizationState, StreamState } from "../src/MandateState.ts"
+import type { ApprovalRecord } from "../src/approval/ApprovalStatement.ts"
+import { applyDue } from "../src/mandate/ApplyDue.ts"
+import { type Command, type Decided, decide, type Refusal } from "../src/mandate/Decide.ts"
+import { evolve } from "../src/mandate/Evolve.ts"
+import type { JournalFact, MandateTerms } from "../src/mandate/JournalFact.ts"
+import type { AuthorizationState, StreamState } from "../src/mandate/MandateState.ts"
 import { utc } from "./ZoneTables.ts"
 
 /** An instant from RFC 3339 text. */

@@ -7,7 +7,7 @@ import { StoreUnavailable } from "../src/ports/MandateStore.ts"
 import { WebhookStore } from "../src/ports/WebhookStore.ts"
 import { listWebhookDeliveries } from "../src/programs/WebhookDeliveries.ts"
 import { readWebhookEndpoint } from "../src/programs/WebhookEndpoints.ts"
-import { webhookWorker } from "../src/programs/WebhookWorker.ts"
+import { webhookWorker } from "../src/workers/WebhookWorker.ts"
 import { fromTheStart, memoryPrograms } from "./MemoryPrograms.ts"
 import { ARRIVED, FAILED, makeReceivers, webhookCaller } from "./WebhookReceivers.ts"
 

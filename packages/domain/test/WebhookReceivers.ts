@@ -3,13 +3,14 @@ import type { JsonObject, JsonValue } from "@svc/protocol/Json"
 import { verifyWebhookSignature } from "@svc/protocol/WebhookSignature"
 import { harnessOrganization, makeCaller } from "@svc/testkit/ProgramHarness"
 import { Clock, Effect, Layer, Result } from "effect"
-import { type AttemptResult, TargetRefused, WebhookTransport } from "../src/ports/WebhookTransport.ts"
+import { TargetRefused, WebhookTransport } from "../src/ports/WebhookTransport.ts"
 import {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
   reactivateWebhookEndpoint,
   rotateWebhookSecret
 } from "../src/programs/WebhookEndpoints.ts"
+import type { AttemptResult } from "../src/webhook/WebhookDelivery.ts"
 
 export interface Received {
   readonly url: string

@@ -1,7 +1,7 @@
 /** Tables for tests: short stretches of real zones, and arbitrary ones that no legislator has thought of yet. */
 import * as fc from "fast-check"
-import type { LocalDate } from "../src/LocalDate.ts"
-import { prepareZone, type TimeZoneTable, type ZoneClock } from "../src/TimeZoneTable.ts"
+import type { LocalDate } from "../src/calendar/LocalDate.ts"
+import { prepareZone, type TimeZoneTable, type ZoneClock } from "../src/calendar/TimeZoneTable.ts"
 
 const HOUR = 3_600
 const NANOSECONDS_PER_MILLISECOND = 1_000_000n

@@ -1,7 +1,9 @@
-import type { ApprovalRecord } from "@svc/domain/ApprovalStatement"
-import { decide } from "@svc/domain/Decide"
-import type { MandateTerms } from "@svc/domain/JournalFact"
-import type { Organization } from "@svc/domain/Organization"
+import type { ApprovalRecord } from "@svc/domain/approval/ApprovalStatement"
+import { bringUpToDate, record, settle, streamTurn, untilRecorded } from "@svc/domain/engine/StreamProgram"
+import type { WriteRequest } from "@svc/domain/engine/Write"
+import { decide } from "@svc/domain/mandate/Decide"
+import type { MandateTerms } from "@svc/domain/mandate/JournalFact"
+import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import type { IdentityVerifier } from "@svc/domain/ports/IdentityVerifier"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -31,8 +33,6 @@ import {
   readMandate,
   revokeMandate
 } from "@svc/domain/programs/Mandates"
-import { bringUpToDate, record, settle, streamTurn, untilRecorded } from "@svc/domain/programs/StreamProgram"
-import type { WriteRequest } from "@svc/domain/programs/Write"
 import { NotFound } from "@svc/domain/Refusals"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/Commitment"

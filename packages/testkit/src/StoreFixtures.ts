@@ -2,16 +2,16 @@ import type {
   ApprovalSessionState,
   PasskeyRecord,
   SubjectCredentials
-} from "@svc/domain/ApprovalSessionState"
+} from "@svc/domain/approval/ApprovalSessionState"
 import {
   type DecisionData,
   type JournalFact,
   type MandateTerms,
   RULES_VERSION
-} from "@svc/domain/JournalFact"
-import type { AuthorizationState, Counters, MandateState, StreamHead } from "@svc/domain/MandateState"
+} from "@svc/domain/mandate/JournalFact"
+import type { AuthorizationState, Counters, MandateState, StreamHead } from "@svc/domain/mandate/MandateState"
+import { type SealedEvent, sealEvent } from "@svc/domain/mandate/SealedEvent"
 import type { ClaimKind, LoadedStream, StreamChange, UniqueClaim } from "@svc/domain/ports/MandateStore"
-import { type SealedEvent, sealEvent } from "@svc/domain/SealedEvent"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf, OPENING_BYTES } from "@svc/protocol/Commitment"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, type IdentifierPrefix } from "@svc/protocol/Identifier"

@@ -1,4 +1,4 @@
-import type { Written } from "@svc/domain/programs/Write"
+import type { Written } from "@svc/domain/engine/Write"
 
 /** JSON that is sent as it is, byte for byte. */
 export class JsonText {

@@ -1,8 +1,7 @@
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { OperationsApi } from "@svc/protocol/api/OperationsApi"
 import { Effect } from "effect"
-import { databaseFault } from "../DatabaseFault.ts"
-import { Refused } from "../ProblemResponse.ts"
+import { Refused } from "../http/ProblemResponse.ts"
 import { answer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
@@ -24,8 +23,8 @@ export const operationsRoutes = groupRoutes(OperationsApi, {
   ready: () =>
     Effect.gen(function* () {
       const health = yield* StoreHealth
-      const faults = yield* Effect.catch(health.faults, ({ cause }) =>
-        Effect.as(Effect.logWarning(`the store cannot be reached: ${databaseFault(cause, undefined).line}`), [
+      const faults = yield* Effect.catch(health.faults, (unavailable) =>
+        Effect.as(Effect.logWarning("the store cannot be reached:", unavailable), [
           "The store cannot be reached."
         ])
       )

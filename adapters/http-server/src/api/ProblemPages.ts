@@ -1,6 +1,6 @@
 import { causesOf, PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode, repetitionOf } from "@svc/protocol/Problem"
 import { html } from "hono/html"
-import { problemOf } from "../ProblemResponse.ts"
+import { problemOf } from "../http/ProblemResponse.ts"
 
 const STYLE = `:root{color-scheme:light dark}
 body{font:1rem/1.5 system-ui,sans-serif;max-width:45rem;margin:2rem auto;padding:0 1rem}

@@ -8,11 +8,10 @@ import {
   MAX_PORT,
   type TargetFormFault,
   WEBHOOK_TARGET_MAX_CHARACTERS
-} from "@svc/domain/WebhookTarget"
+} from "@svc/domain/webhook/WebhookTarget"
 import type { ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
-import { databaseFault } from "../DatabaseFault.ts"
-import { Refused } from "../ProblemResponse.ts"
+import { Refused } from "../http/ProblemResponse.ts"
 import { stateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
@@ -119,9 +118,9 @@ type Unavailable = StoreUnavailable | SignerUnavailable | IdentityKeysUnavailabl
 const isUnavailable = (refusal: DomainRefusal): refusal is Unavailable =>
   CODES[refusal._tag] === "store_unavailable"
 
-/** Why, for the log: of a store in words that hold neither rows nor statements. */
-const causeOf = ({ _tag, cause }: Unavailable): unknown =>
-  _tag === "StoreUnavailable" && typeof cause !== "string" ? databaseFault(cause, undefined).line : cause
+/** Why, for the log, which has words of its own for a store: the cause may quote rows and statements. */
+const causeOf = (refusal: Unavailable): unknown =>
+  refusal._tag === "StoreUnavailable" ? refusal : refusal.cause
 
 /** Runs a program and answers its refusals as problems; what made something unavailable is logged. */
 export const refusing = <A, R>(

@@ -1,3 +1,4 @@
+import type { Language } from "@svc/domain/approval/StatementLanguage"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import {
@@ -9,16 +10,15 @@ import {
   registerPasskey
 } from "@svc/domain/programs/ApprovalCeremony"
 import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ClosedApprovalLink"
-import type { Language } from "@svc/domain/StatementLanguage"
 import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
-import { CurrentRequest } from "../CurrentRequest.ts"
-import { keptResponse } from "../KeptResponse.ts"
-import type { Refused } from "../ProblemResponse.ts"
-import type { Route } from "../RouteTable.ts"
+import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { keptResponse } from "../http/KeptResponse.ts"
+import type { Refused } from "../http/ProblemResponse.ts"
+import type { Route } from "../http/RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
 import {

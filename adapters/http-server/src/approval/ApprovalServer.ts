@@ -1,8 +1,8 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Effect, Layer } from "effect"
-import type { TrustedProxies } from "../ClientAddress.ts"
-import { httpListener } from "../HttpListener.ts"
-import { makeRouteTable } from "../RouteTable.ts"
+import type { TrustedProxies } from "../http/ClientAddress.ts"
+import { httpListener } from "../http/HttpListener.ts"
+import { makeRouteTable } from "../http/RouteTable.ts"
 import { approvalHeaders } from "./ApprovalHeaders.ts"
 import { approvalPaths, approvalRoutes } from "./ApprovalRoutes.ts"
 

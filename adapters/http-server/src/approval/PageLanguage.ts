@@ -1,4 +1,4 @@
-import { LANGUAGES, type Language } from "@svc/domain/StatementLanguage"
+import { LANGUAGES, type Language } from "@svc/domain/approval/StatementLanguage"
 import Negotiator from "negotiator"
 
 /** Hebrew as older systems call it. */

@@ -1,5 +1,5 @@
 import { Context } from "effect"
-import type { Environment } from "../JournalFact.ts"
+import type { Environment } from "../mandate/JournalFact.ts"
 
 /** What the operator fixes for all organizations of one deployment (part 9). */
 export class Deployment extends Context.Service<

@@ -1,6 +1,6 @@
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect, type Redacted } from "effect"
-import type { IdentitySettings } from "../Organization.ts"
+import type { IdentitySettings } from "../organization/Organization.ts"
 
 /** The assertion does not meet what the organization configured. */
 export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertionRefused")<{

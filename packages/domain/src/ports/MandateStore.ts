@@ -2,9 +2,9 @@ import type { AuthorizationStateName } from "@svc/protocol/Authorization"
 import type { MandateStateName } from "@svc/protocol/Mandate"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
-import type { ApprovalSessionState, SubjectCredentials } from "../ApprovalSessionState.ts"
-import type { AuthorizationState, MandateState, StreamHead, StreamState } from "../MandateState.ts"
-import type { SealedEvent } from "../SealedEvent.ts"
+import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
+import type { AuthorizationState, MandateState, StreamHead, StreamState } from "../mandate/MandateState.ts"
+import type { SealedEvent } from "../mandate/SealedEvent.ts"
 
 /** The store cannot be reached or cannot answer; nothing was decided. Answered as 503. */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{

@@ -1,6 +1,6 @@
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Context, type Effect } from "effect"
-import type { ApiKey, Organization } from "../Organization.ts"
+import type { ApiKey, Organization } from "../organization/Organization.ts"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
 /** A key as it is on record now. */

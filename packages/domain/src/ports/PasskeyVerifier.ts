@@ -1,4 +1,5 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
+import type { AuthenticationResponse, RegistrationResponse } from "../approval/PasskeyResponse.ts"
 
 /** What the passkey answered does not verify. */
 export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{
@@ -12,27 +13,6 @@ export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{
 export interface RelyingParty {
   readonly rpId: string
   readonly origin: string
-}
-
-/** RegistrationResponseJSON of WebAuthn Level 3, as far as it is read. Bytes are base64url. */
-export interface RegistrationResponse {
-  readonly id: string
-  readonly rawId: string
-  readonly type: "public-key"
-  readonly response: { readonly clientDataJSON: string; readonly attestationObject: string }
-}
-
-/** AuthenticationResponseJSON of WebAuthn Level 3, as far as it is read. Bytes are base64url. */
-export interface AuthenticationResponse {
-  readonly id: string
-  readonly rawId: string
-  readonly type: "public-key"
-  readonly response: {
-    readonly clientDataJSON: string
-    readonly authenticatorData: string
-    readonly signature: string
-    readonly userHandle?: string
-  }
 }
 
 export interface VerifiedRegistration {

@@ -1,6 +1,6 @@
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Context, type Effect } from "effect"
-import type { SubjectCredentials } from "../ApprovalSessionState.ts"
+import type { SubjectCredentials } from "../approval/ApprovalSessionState.ts"
 import type { Stale, StoreUnavailable } from "./MandateStore.ts"
 
 /** The passkeys of subjects, outside an approval (part 6). */

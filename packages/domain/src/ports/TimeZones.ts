@@ -3,7 +3,7 @@ import type { Instant } from "@svc/protocol/Timestamp"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { TimeZoneTable } from "../TimeZoneTable.ts"
+import type { TimeZoneTable } from "../calendar/TimeZoneTable.ts"
 
 /** The name is no zone or link of the time zone database in its exact case. */
 export class UnknownTimeZone extends Schema.TaggedError<UnknownTimeZone>()("UnknownTimeZone", {

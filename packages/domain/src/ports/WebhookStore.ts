@@ -1,25 +1,11 @@
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
-import type { WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
-import type { WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
+import type { StoredDelivery, WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
 import type { ClaimHolder, ClaimTaken, Stale, StoreUnavailable, UniqueClaim } from "./MandateStore.ts"
 
 /** The organization has as many endpoints that are not deleted as it may. */
 export class EndpointLimitReached extends Data.TaggedError("EndpointLimitReached")<Record<never, never>> {}
-
-/** An endpoint, and the revision that a change of it must name. */
-export interface StoredEndpoint {
-  readonly endpoint: WebhookEndpointState
-  readonly revision: number
-  /** When the first event came that was not kept for it any more, since it was disabled (part 8). */
-  readonly missedSince?: Instant
-}
-
-/** A delivery with its body, the same text for every delivery of an event. */
-export interface StoredDelivery {
-  readonly delivery: WebhookDeliveryState
-  readonly body: string
-}
 
 /** What a worker was given to do: the attempt is open already. */
 export interface ClaimedDelivery extends StoredDelivery, StoredEndpoint {}

@@ -1,25 +1,6 @@
 import { Context, Data, type Effect } from "effect"
-import type { TargetFormFault } from "../WebhookTarget.ts"
-
-/**
- * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
- * an attempt whose worker never said how it went; a transport does not answer it.
- */
-export type AttemptError =
-  | "target_refused"
-  | "connection_failed"
-  | "tls_failed"
-  | "timeout"
-  | "response_invalid"
-  | "worker_lost"
-
-/** What came of one attempt: the status of the answer, or why there is none. */
-export interface AttemptResult {
-  readonly status?: number
-  readonly error?: AttemptError
-  /** From the look-up of the name to the end of the answer's headers, or to the failure: whole milliseconds. */
-  readonly durationMs: number
-}
+import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
+import type { TargetFormFault } from "../webhook/WebhookTarget.ts"
 
 /**
  * Which rule of the target guard (part 8) a target breaks: the form of its URL, a name that has no address, or an

@@ -5,7 +5,7 @@ import { harnessDeployment, harnessOrganization } from "@svc/testkit/ProgramHarn
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart } from "../../test/MemoryPrograms.ts"
-import type { Organization } from "../Organization.ts"
+import type { Organization } from "../organization/Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"

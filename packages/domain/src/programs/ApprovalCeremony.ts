@@ -8,15 +8,28 @@ import type {
   OpenChallenge,
   PasskeyRecord,
   SubjectCredentials
-} from "../ApprovalSessionState.ts"
-import type { ApprovalRecord, ApprovalStatement, DisplayLine } from "../ApprovalStatement.ts"
-import { type Command, decide } from "../Decide.ts"
+} from "../approval/ApprovalSessionState.ts"
+import type { ApprovalRecord, ApprovalStatement, DisplayLine } from "../approval/ApprovalStatement.ts"
+import type { AuthenticationResponse } from "../approval/PasskeyResponse.ts"
+import { readAuthenticationResponse, readRegistrationResponse } from "../approval/PasskeyResponse.ts"
+import { redirectTo } from "../approval/ReturnUrl.ts"
+import { displayLines } from "../approval/StatementDisplay.ts"
+import type { Language } from "../approval/StatementLanguage.ts"
+import {
+  bringUpToDate,
+  type CurrentStream,
+  record,
+  settle,
+  streamTurn,
+  untilRecorded
+} from "../engine/StreamProgram.ts"
+import { validBody } from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
-import { readAuthenticationResponse, readRegistrationResponse } from "../PasskeyResponse.ts"
+import { type Command, decide } from "../mandate/Decide.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
-import { type AuthenticationResponse, PasskeyVerifier } from "../ports/PasskeyVerifier.ts"
+import { PasskeyVerifier } from "../ports/PasskeyVerifier.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import {
   ApprovalSessionBound,
@@ -25,19 +38,7 @@ import {
   PasskeyVerificationFailed,
   type ValidationFailed
 } from "../Refusals.ts"
-import { redirectTo } from "../ReturnUrl.ts"
-import { displayLines } from "../StatementDisplay.ts"
-import type { Language } from "../StatementLanguage.ts"
 import { activePasskeys, drawSecret, mayEnrol, secretHash, sessionStateAt } from "./ApprovalSessions.ts"
-import {
-  bringUpToDate,
-  type CurrentStream,
-  record,
-  settle,
-  streamTurn,
-  untilRecorded
-} from "./StreamProgram.ts"
-import { validBody } from "./Write.ts"
 
 /**
  * How long a browser keeps its cookie after the session's end, in seconds: so long the page of the closed link tells it what

@@ -11,7 +11,7 @@ import {
   tokenOf
 } from "../../test/ApprovalVisit.ts"
 import { memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { LANGUAGES } from "../StatementLanguage.ts"
+import { LANGUAGES } from "../approval/StatementLanguage.ts"
 import { beginCeremony, openApprovalPage } from "./ApprovalCeremony.ts"
 import { listPasskeys, retirePasskey } from "./Passkeys.ts"
 

@@ -5,11 +5,22 @@ import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
-import type { ApprovalSessionState, SubjectCredentials } from "../ApprovalSessionState.ts"
+import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
+import { parseReturnUrl } from "../approval/ReturnUrl.ts"
+import {
+  bringUpToDate,
+  type CurrentStream,
+  readStream,
+  record,
+  settle,
+  streamTurn,
+  untilRecorded
+} from "../engine/StreamProgram.ts"
+import { keyedOperation, namedStream, validBody, type WriteRequest, type Written } from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
-import type { MandateState } from "../MandateState.ts"
-import type { Organization } from "../Organization.ts"
-import { prepareTerms } from "../PreparedTerms.ts"
+import type { MandateState } from "../mandate/MandateState.ts"
+import { prepareTerms } from "../mandate/PreparedTerms.ts"
+import type { Organization } from "../organization/Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import {
   type IdentityKeysUnavailable,
@@ -30,17 +41,6 @@ import {
   SubjectMismatch,
   type ValidationFailed
 } from "../Refusals.ts"
-import { parseReturnUrl } from "../ReturnUrl.ts"
-import {
-  bringUpToDate,
-  type CurrentStream,
-  readStream,
-  record,
-  settle,
-  streamTurn,
-  untilRecorded
-} from "./StreamProgram.ts"
-import { keyedOperation, namedStream, validBody, type WriteRequest, type Written } from "./Write.ts"
 
 /** How long an approval session is open, in seconds (part 6). */
 export const APPROVAL_SESSION_SECONDS = 300n

@@ -11,9 +11,19 @@ import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, Result } from "effect"
-import { authorizationResourceOf } from "../AuthorizationResource.ts"
-import type { Command, Refusal } from "../Decide.ts"
+import { numberCursor, pageOf } from "../engine/Cursor.ts"
+import { settledList } from "../engine/SettledList.ts"
+import { type CurrentStream, readStream } from "../engine/StreamProgram.ts"
+import {
+  namedStream,
+  type StreamWritten,
+  type WriteRequest,
+  type Written,
+  writeStream
+} from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
+import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
+import type { Command, Refusal } from "../mandate/Decide.ts"
 import { MandateStore, type StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import {
@@ -22,11 +32,7 @@ import {
   type InvalidCursor,
   NotFound
 } from "../Refusals.ts"
-import { numberCursor, pageOf } from "./Cursor.ts"
 import { readNamed } from "./Mandates.ts"
-import { settledList } from "./SettledList.ts"
-import { type CurrentStream, readStream } from "./StreamProgram.ts"
-import { namedStream, type StreamWritten, type WriteRequest, type Written, writeStream } from "./Write.ts"
 
 type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
 

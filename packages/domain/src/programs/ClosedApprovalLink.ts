@@ -1,7 +1,7 @@
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
-import type { ApprovalSessionState } from "../ApprovalSessionState.ts"
-import type { MandateState } from "../MandateState.ts"
+import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
+import type { MandateState } from "../mandate/MandateState.ts"
 import type { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import {

@@ -4,8 +4,8 @@ import { verifyEventHash } from "@svc/protocol/EventHash"
 import { commitReport, harnessOrganization, makeCaller, proposalBody } from "@svc/testkit/ProgramHarness"
 import { Effect } from "effect"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
+import { encodeCursor } from "../engine/Cursor.ts"
 import { EventFeed, FEED_START, PositionRefused } from "../ports/EventFeed.ts"
-import { encodeCursor } from "./Cursor.ts"
 import { FEED_PAGE_BYTES, readEventFeed } from "./EventFeed.ts"
 
 const caller = makeCaller()

@@ -1,9 +1,9 @@
 import type { ListPage } from "@svc/protocol/ListPage"
 import { Effect } from "effect"
+import { encodeCursor, textCursor } from "../engine/Cursor.ts"
 import { EventFeed, FEED_START, type FeedEvent } from "../ports/EventFeed.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { HistoryChanged, InvalidCursor } from "../Refusals.ts"
-import { encodeCursor, textCursor } from "./Cursor.ts"
 
 /** Bytes of events from which on a page ends, however many were asked for. */
 export const FEED_PAGE_BYTES = 1_048_576

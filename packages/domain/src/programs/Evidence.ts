@@ -5,14 +5,14 @@ import { EVIDENCE_FORMAT, type EvidenceEnvelope, evidenceSigningInput } from "@s
 import type { JsonValue } from "@svc/protocol/Json"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { mandateRecordOf } from "../MandateResource.ts"
-import type { MandateState, StreamHead } from "../MandateState.ts"
+import { StreamTurns } from "../engine/StreamTurns.ts"
+import { mandateRecordOf } from "../mandate/MandateResource.ts"
+import type { MandateState, StreamHead } from "../mandate/MandateState.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { Signer, type SignerUnavailable } from "../ports/Signer.ts"
 import type { NotFound } from "../Refusals.ts"
 import { readNamed } from "./Mandates.ts"
-import { StreamTurns } from "./StreamTurns.ts"
 
 /** Events read from the journal at a time. */
 const JOURNAL_PAGE = 100

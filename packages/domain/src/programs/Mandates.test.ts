@@ -14,8 +14,8 @@ import { everyDue } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, setTo } from "../../test/MemoryPrograms.ts"
-import { encodeCursor } from "./Cursor.ts"
-import { journalPosition } from "./JournalCursor.ts"
+import { encodeCursor } from "../engine/Cursor.ts"
+import { journalPosition } from "../engine/JournalCursor.ts"
 import { listMandates } from "./Mandates.ts"
 
 const caller = makeCaller()

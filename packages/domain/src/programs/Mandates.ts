@@ -11,14 +11,27 @@ import {
 import { policyDigest } from "@svc/protocol/PolicyDigest"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { nextDueOf } from "../ApplyDue.ts"
-import type { Refusal } from "../Decide.ts"
+import { periodsFrom, tableRange } from "../calendar/PeriodGeometry.ts"
+import type { TimeZoneTable } from "../calendar/TimeZoneTable.ts"
+import { identifierCursor, pageOf } from "../engine/Cursor.ts"
+import { isAt, journalCursor, journalPosition } from "../engine/JournalCursor.ts"
+import { settledList } from "../engine/SettledList.ts"
+import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "../engine/StreamProgram.ts"
+import {
+  keyedOperation,
+  namedStream,
+  validBody,
+  type WriteRequest,
+  type Written,
+  writeStream
+} from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
-import type { JournalFact, MandateTerms } from "../JournalFact.ts"
-import { type ProposedTerms, proposeTerms } from "../MandateRequest.ts"
-import { mandateResourceOf } from "../MandateResource.ts"
-import { periodsFrom, tableRange } from "../PeriodGeometry.ts"
-import { instantOf, prepareTerms } from "../PreparedTerms.ts"
+import { nextDueOf } from "../mandate/ApplyDue.ts"
+import type { Refusal } from "../mandate/Decide.ts"
+import type { JournalFact, MandateTerms } from "../mandate/JournalFact.ts"
+import { type ProposedTerms, proposeTerms } from "../mandate/MandateRequest.ts"
+import { mandateResourceOf } from "../mandate/MandateResource.ts"
+import { instantOf, prepareTerms } from "../mandate/PreparedTerms.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import { DUE_STREAMS_PER_LIST, MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
@@ -31,19 +44,6 @@ import {
   NotFound,
   ValidationFailed
 } from "../Refusals.ts"
-import type { TimeZoneTable } from "../TimeZoneTable.ts"
-import { identifierCursor, pageOf } from "./Cursor.ts"
-import { isAt, journalCursor, journalPosition } from "./JournalCursor.ts"
-import { settledList } from "./SettledList.ts"
-import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "./StreamProgram.ts"
-import {
-  keyedOperation,
-  namedStream,
-  validBody,
-  type WriteRequest,
-  type Written,
-  writeStream
-} from "./Write.ts"
 
 const decodeCreate = decodeBody(CreateMandateBody)
 const decodeRevoke = decodeBody(RevokeMandateBody)

@@ -3,12 +3,12 @@ import type { ListPage } from "@svc/protocol/ListPage"
 import type { Passkey } from "@svc/protocol/Passkey"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import type { PasskeyRecord } from "../ApprovalSessionState.ts"
+import type { PasskeyRecord } from "../approval/ApprovalSessionState.ts"
+import { identifierCursor, pageOf } from "../engine/Cursor.ts"
+import { untilRecorded } from "../engine/StreamProgram.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { SubjectStore } from "../ports/SubjectStore.ts"
 import { type InvalidCursor, NotFound } from "../Refusals.ts"
-import { identifierCursor, pageOf } from "./Cursor.ts"
-import { untilRecorded } from "./StreamProgram.ts"
 
 const shown = (passkey: PasskeyRecord): Passkey => ({
   id: passkey.id as Passkey["id"],

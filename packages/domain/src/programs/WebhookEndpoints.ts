@@ -1,15 +1,26 @@
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { isIdentifier } from "@svc/protocol/Identifier"
 import type { ListPage } from "@svc/protocol/ListPage"
+import { repeatedEntries } from "@svc/protocol/RepeatedEntries"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { CreateWebhookEndpointBody, type WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
 import { Effect, Redacted } from "effect"
+import { identifierCursor, pageOf } from "../engine/Cursor.ts"
+import { untilRecorded } from "../engine/StreamProgram.ts"
+import {
+  type KeyedOperation,
+  keyedOperation,
+  optionallyKeyed,
+  validBody,
+  type WriteRequest,
+  type Written
+} from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { type SealContext, SecretSealer } from "../ports/SecretSealer.ts"
-import { type StoredEndpoint, WebhookStore } from "../ports/WebhookStore.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
 import { type TargetRefused, WebhookTransport } from "../ports/WebhookTransport.ts"
 import {
   type IdempotencyKeyReused,
@@ -20,8 +31,8 @@ import {
   WebhookEndpointLimitReached,
   WebhookTargetNotAllowed
 } from "../Refusals.ts"
-import { repeatedEntries } from "../RepeatedEntries.ts"
 import { REACTIVATION_SPREAD_SECONDS } from "../webhook/WebhookDelivery.ts"
+import type { StoredEndpoint } from "../webhook/WebhookEndpoint.ts"
 import {
   deleted,
   MAX_WEBHOOK_ENDPOINTS,
@@ -31,16 +42,6 @@ import {
 } from "../webhook/WebhookEndpoint.ts"
 import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
 import { drawSecret } from "./ApprovalSessions.ts"
-import { identifierCursor, pageOf } from "./Cursor.ts"
-import { untilRecorded } from "./StreamProgram.ts"
-import {
-  type KeyedOperation,
-  keyedOperation,
-  optionallyKeyed,
-  validBody,
-  type WriteRequest,
-  type Written
-} from "./Write.ts"
 
 const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 

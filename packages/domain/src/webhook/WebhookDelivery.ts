@@ -1,9 +1,35 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
-import type { AttemptError } from "../ports/WebhookTransport.ts"
+
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
+
+/** A delivery with its body, the same text for every delivery of an event. */
+export interface StoredDelivery {
+  readonly delivery: WebhookDeliveryState
+  readonly body: string
+}
+
+/** What came of one attempt: the status of the answer, or why there is none. */
+export interface AttemptResult {
+  readonly status?: number
+  readonly error?: AttemptError
+  /** From the look-up of the name to the end of the answer's headers, or to the failure: whole milliseconds. */
+  readonly durationMs: number
+}
+
+/**
+ * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
+ * an attempt whose worker never said how it went; a transport does not answer it.
+ */
+export type AttemptError =
+  | "target_refused"
+  | "connection_failed"
+  | "tls_failed"
+  | "timeout"
+  | "response_invalid"
+  | "worker_lost"
 
 /** An attempt that has ended. */
 export interface DeliveryAttempt {

@@ -13,6 +13,14 @@ export const HELD_SECONDS = 604_800n
 /** How many deliveries are kept for a disabled endpoint, from when it was disabled (part 8). */
 export const HELD_DELIVERIES = 10_000
 
+/** An endpoint, and the revision that a change of it must name. */
+export interface StoredEndpoint {
+  readonly endpoint: WebhookEndpointState
+  readonly revision: number
+  /** When the first event came that was not kept for it any more, since it was disabled (part 8). */
+  readonly missedSince?: Instant
+}
+
 export type WebhookEndpointStatus = "active" | "disabled" | "deleted"
 
 /** Which of the two limits an endpoint has reached. */

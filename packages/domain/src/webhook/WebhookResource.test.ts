@@ -3,8 +3,7 @@ import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp
 import { WebhookAttempt, WebhookDelivery } from "@svc/protocol/WebhookEndpoint"
 import { SchemaAST } from "effect"
 import { ENDPOINT } from "../../test/ActiveEndpoint.ts"
-import type { AttemptError } from "../ports/WebhookTransport.ts"
-import type { ShownDeliveryState, WebhookDeliveryState } from "./WebhookDelivery.ts"
+import type { AttemptError, ShownDeliveryState, WebhookDeliveryState } from "./WebhookDelivery.ts"
 import { webhookDeliveryOf, webhookEndpointOf } from "./WebhookResource.ts"
 
 /** Fractions that are absent or short in the least form. */

@@ -2,8 +2,8 @@ import { JournalEventType } from "@svc/protocol/Journal"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
 import { Redacted } from "effect"
-import type { StoredEndpoint } from "../ports/WebhookStore.ts"
 import { shownDeliveryState, type WebhookDeliveryState } from "./WebhookDelivery.ts"
+import type { StoredEndpoint } from "./WebhookEndpoint.ts"
 
 /** An endpoint as it is shown (part 8): its timestamps have nine fraction digits. The secret is given by creation and rotation alone. */
 export const webhookEndpointOf = (

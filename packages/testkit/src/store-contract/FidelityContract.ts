@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import type { AuthorizationState, Counters, MandateState } from "@svc/domain/MandateState"
+import type { AuthorizationState, Counters, MandateState } from "@svc/domain/mandate/MandateState"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import {

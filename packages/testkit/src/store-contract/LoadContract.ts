@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import { openReservationOf } from "@svc/domain/OpenReservation"
+import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"

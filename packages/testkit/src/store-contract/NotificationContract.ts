@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import type { JournalFact } from "@svc/domain/JournalFact"
+import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { JournalEventType } from "@svc/protocol/Journal"

@@ -1,5 +1,5 @@
 import { assert, describe } from "@effect/vitest"
-import type { ApiKey, Organization } from "@svc/domain/Organization"
+import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"

@@ -1,6 +1,7 @@
 import { MandateStore, Stale, type UniqueClaim } from "@svc/domain/ports/MandateStore"
-import { type StoredEndpoint, WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
 import {
   deleted,
   MAX_WEBHOOK_ENDPOINTS,

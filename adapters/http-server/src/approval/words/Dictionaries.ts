@@ -1,4 +1,4 @@
-import type { Language } from "@svc/domain/StatementLanguage"
+import type { Language } from "@svc/domain/approval/StatementLanguage"
 import { ARABIC } from "./Arabic.ts"
 import { DUTCH } from "./Dutch.ts"
 import { ENGLISH } from "./English.ts"

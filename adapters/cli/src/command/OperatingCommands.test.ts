@@ -1,0 +1,119 @@
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import { ConfigProvider, Effect } from "effect"
+import { CheckFailed, StartFault } from "../start/StartFault.ts"
+import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { historyCommands } from "./HistoryCommands.ts"
+import { organizationCommands } from "./OrganizationCommands.ts"
+import { signingKeyCommands } from "./SigningKeyCommands.ts"
+import { answerOf } from "./StoreCommand.ts"
+import { svc } from "./SvcCommand.ts"
+import { StandardInput } from "./WebhookCommands.ts"
+
+/*
+ * The commands under "Commands" in docs/configuration.md, as they stand there, in the live environment.
+ */
+
+const PAGE = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8")
+
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-operate-"))),
+  (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+)
+
+/** The lines of the block, each as its words: without comments, what is continued on one line, without quotes. */
+const commandsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
+  const section = text.slice(text.indexOf("\n## Commands"))
+  const block = /```sh\n(?<lines>[\s\S]*?)```/u.exec(section)?.groups?.lines ?? ""
+  return block
+    .replaceAll("\\\n", " ")
+    .split("\n")
+    .map((line) => line.replace(/\s#.*$/u, "").trim())
+    .filter((line) => line !== "" && !line.startsWith("svc() "))
+    .map((line) => (line.match(/"[^"]*"|\S+/gu) ?? []).map((word) => word.replaceAll('"', "")))
+}
+
+const TIMEOUT_MILLISECONDS = 120_000
+
+const LIVE = {
+  SVC_ENVIRONMENT: "live",
+  SVC_MASTER_KEY: "A".repeat(43),
+  SVC_WEBHOOK_SECRET: `svc_wh_${"A".repeat(43)}`
+}
+
+const STORE_COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
+
+/** A command that does not open the store by itself: what it is given must be known. Without `SVC_STORE` it goes no further. */
+const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
+  const redirected = words.indexOf("<")
+  const given = redirected < 0 ? words : words.slice(0, redirected)
+  const ended = yield* Effect.flip(svc(given).run)
+  if (ended instanceof StartFault) assert.strictEqual(ended.exitCode, 78, `${words.join(" ")}: ${ended.line}`)
+  else assert.instanceOf(ended, CheckFailed)
+})
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+describe("the operating commands of docs/configuration.md", () => {
+  it.live(
+    "run as they are written, in the live environment",
+    () =>
+      Effect.gen(function* () {
+        const commands = commandsOf(PAGE)
+        assert.isAbove(commands.length, 10)
+        const place = yield* folder
+        const file = (name: string, text: string) => {
+          writeFileSync(join(place, name), text)
+          return join(place, name)
+        }
+        const filled: Record<string, string> = {
+          "public-keys.json": file(
+            "public-keys.json",
+            JSON.stringify({
+              keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" })]
+            })
+          ),
+          secret: file("secret", LIVE.SVC_WEBHOOK_SECRET)
+        }
+        const context = yield* Effect.context<StoragePorts>()
+        const ran: Array<string> = []
+        for (const [program, ...words] of commands) {
+          assert.strictEqual(program, "svc")
+          const given = words.map((word) => filled[word] ?? word)
+          const command = STORE_COMMANDS.find(({ name }) => words.slice(0, 2).join(" ") === name)
+          if (command === undefined) {
+            yield* isUnderstood(given)
+            continue
+          }
+          const answer: Readonly<Record<string, unknown>> = JSON.parse(
+            JSON.stringify(yield* answerOf(command, given.slice(2), Effect.provideContext(context)))
+          )
+          ran.push(command.name)
+          if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)
+          if (command.name === "signing-key rotate") filled.KID = String(answer.kid)
+          if (command.name === "api-key create") filled["key_..."] = String(answer.api_key_id)
+        }
+        assert.includeMembers(ran, [
+          "organization create",
+          "organization update",
+          "api-key create",
+          "api-key list",
+          "api-key revoke",
+          "signing-key rotate",
+          "signing-key withdraw",
+          "store acknowledge-history"
+        ])
+      }).pipe(
+        Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: LIVE })),
+        Effect.provideService(StandardInput, nothing()),
+        Effect.provide(PgliteStore.layer()),
+        Effect.scoped
+      ),
+    TIMEOUT_MILLISECONDS
+  )
+})

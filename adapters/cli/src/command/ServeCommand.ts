@@ -1,0 +1,46 @@
+import { Effect, Layer } from "effect"
+import { helpOf, SETTINGS_OF, serverConfig } from "../config/Config.ts"
+import * as JsonLog from "../start/JsonLog.ts"
+import type { Command } from "./Command.ts"
+import { readOptions } from "./CommandOptions.ts"
+
+const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
+  const config = yield* serverConfig
+  const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
+    Promise.all([import("../start/Service.ts"), import("@svc/domain/workers/Worker")])
+  )
+  const announced = Layer.effectDiscard(
+    Effect.acquireRelease(
+      Effect.logInfo("serving").pipe(
+        Effect.annotateLogs({
+          environment: config.environment,
+          base_url: config.baseUrl,
+          approval_base_url: config.approvalBaseUrl,
+          worker: hasWorker
+        })
+      ),
+      () => Effect.logInfo("stopping")
+    )
+  )
+  return yield* announced.pipe(
+    Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
+    Layer.provide(portsLayer(config, { migrations: "require" })),
+    Layer.provide(JsonLog.layer(config.logLevel)),
+    Layer.launch
+  )
+})
+
+/** `svc serve` (part 9): the API and the approval pages, until it is interrupted. */
+export const serveCommand: Command = {
+  name: "serve",
+  help: helpOf(
+    `svc serve: the API and the approval pages, and a worker beside them that records what comes due.
+
+  --no-worker   without the worker, where svc worker runs on its own`,
+    SETTINGS_OF.serve
+  ),
+  run: Effect.fnUntraced(function* (words) {
+    const { "no-worker": isAlone } = yield* readOptions({ "no-worker": "flag" }, words)
+    yield* serve(!isAlone)
+  })
+}

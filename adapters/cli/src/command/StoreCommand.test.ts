@@ -1,0 +1,496 @@
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { type OperatorEntry, OperatorLog } from "@svc/domain/ports/OperatorLog"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
+import { apiKeyHash } from "@svc/domain/programs/ApiKeys"
+import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import { ConfigProvider, Effect, Redacted } from "effect"
+import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { historyCommands } from "./HistoryCommands.ts"
+import { organizationCommands } from "./OrganizationCommands.ts"
+import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
+import { answerOf } from "./StoreCommand.ts"
+
+const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+const ENV = { SVC_ENVIRONMENT: "test", SVC_MASTER_KEY: MASTER_KEY }
+
+const COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
+
+const newFolder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-command-"))),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+const keySetFile = Effect.fnUntraced(function* (key: object) {
+  const path = join(yield* newFolder, "jwks.json")
+  writeFileSync(path, JSON.stringify({ keys: [key] }))
+  return path
+})
+
+interface Env {
+  readonly [name: string]: string
+}
+
+/** Runs a command on the store at hand and gives its answer. */
+const run = Effect.fnUntraced(function* (text: string, options: ReadonlyArray<string> = [], env: Env = {}) {
+  const command = COMMANDS.find(({ name }) => name === text)
+  if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
+  const context = yield* Effect.context<StoragePorts>()
+  const answer = yield* answerOf(command, options, Effect.provideContext(context)).pipe(
+    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...ENV, ...env } }))
+  )
+  // biome-ignore lint/suspicious/noExplicitAny: the tests look at what comes out.
+  return JSON.parse(JSON.stringify(answer)) as any
+})
+
+const faultOf = (...given: Parameters<typeof run>) =>
+  Effect.map(Effect.flip(run(...given)), ({ exitCode, line }) => [exitCode, line] as const)
+
+/** Runs something on the same store, and gives what it left in the operator log. */
+const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, StoragePorts>) {
+  const log = yield* OperatorLog
+  const entries: Array<OperatorEntry> = []
+  const record = (entry: OperatorEntry) => {
+    entries.push(entry)
+    return log.record(entry)
+  }
+  yield* Effect.exit(Effect.provideService(work, OperatorLog, OperatorLog.of({ record })))
+  return entries
+})
+
+layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "the operator's commands",
+  (it) => {
+    it.effect("make an organization, and show it", () =>
+      Effect.gen(function* () {
+        const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+        const jwks = yield* keySetFile(publicKey.export({ format: "jwk" }))
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", "--return-origin", "https://shop.example", "--json"],
+          ...[
+            "--identity-issuer",
+            "https://id.example",
+            "--identity-audience",
+            "svc",
+            "--identity-jwks",
+            jwks
+          ]
+        ])
+        assert.match(made.organization_id, /^org_/u)
+        assert.deepStrictEqual(made.identity.algorithms, ["ES256"])
+        assert.strictEqual(made.report_grace_seconds, 0)
+        const of = ["--organization", made.organization_id]
+        assert.deepStrictEqual(yield* run("organization show", of), made)
+        const organizations = yield* Organizations
+        const found = yield* organizations.find(made.organization_id)
+        assert.deepStrictEqual(found?.returnOrigins, ["https://shop.example"])
+      })
+    )
+
+    it.effect("keep where the keys of identity assertions are", () =>
+      Effect.gen(function* () {
+        const uri = "https://id.example/keys?v=1"
+        const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", ...identity, "--identity-jwks-uri", uri]
+        ])
+        assert.strictEqual(made.identity.jwks_uri, uri)
+        assert.deepStrictEqual(
+          yield* run("organization show", ["--organization", made.organization_id]),
+          made
+        )
+        const found = yield* (yield* Organizations).find(made.organization_id)
+        assert.deepStrictEqual(found?.identity?.keys, { jwksUri: uri })
+      })
+    )
+
+    it.effect("say who may create passkeys, FIRST_USE unless told otherwise", () =>
+      Effect.gen(function* () {
+        const organizations = yield* Organizations
+        for (const [options, expected] of [
+          [[], "FIRST_USE"],
+          [["--passkey-enrolment", "FIRST_USE"], "FIRST_USE"],
+          [["--passkey-enrolment", "CALLER_ALLOWED"], "CALLER_ALLOWED"]
+        ] as const) {
+          const made = yield* run("organization create", ["--name", "Shop", ...options])
+          assert.strictEqual(made.passkey_enrolment, expected)
+          const shown = yield* run("organization show", ["--organization", made.organization_id])
+          assert.strictEqual(shown.passkey_enrolment, expected)
+          assert.strictEqual((yield* organizations.find(made.organization_id))?.passkeyEnrolment, expected)
+        }
+        const { help } = COMMANDS.find(({ name }) => name === "organization create")!
+        for (const word of ["--passkey-enrolment", "FIRST_USE", "CALLER_ALLOWED", "svc_enrol"]) {
+          assert.include(help, word)
+        }
+      })
+    )
+
+    it.effect("change what is named of an organization, and leave the rest", () =>
+      Effect.gen(function* () {
+        const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
+        const uri = "https://id.example/keys"
+        const made = yield* run("organization create", [
+          ...["--name", "Shop", "--return-origin", "https://shop.example", "--billing-account", "ba_1"],
+          ...[...identity, "--identity-jwks-uri", uri, "--identity-algorithm", "EdDSA"]
+        ])
+        const of = ["--organization", made.organization_id]
+        const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" })
+        const jwks = yield* keySetFile(key)
+        const keys = [key]
+        let expected = made
+        for (const [options, change] of [
+          [["--name", "Shop & Sons"], { name: "Shop & Sons" }],
+          [["--billing-account", "ba_2"], { billing_account_reference: "ba_2" }],
+          [["--report-grace-seconds", "60"], { report_grace_seconds: 60 }],
+          [["--passkey-enrolment", "CALLER_ALLOWED"], { passkey_enrolment: "CALLER_ALLOWED" }],
+          [
+            ["--return-origin", "https://a.example", "--return-origin", "http://localhost:3000"],
+            { return_origins: ["https://a.example", "http://localhost:3000"] }
+          ],
+          [["--identity-audience", "other"], { identity: { ...made.identity, audience: "other" } }],
+          [
+            ["--identity-jwks", jwks, "--identity-algorithm", "ES256"],
+            {
+              identity: {
+                issuer: "https://id.example",
+                audience: "other",
+                algorithms: ["ES256"],
+                jwks: { keys }
+              }
+            }
+          ]
+        ] as const) {
+          expected = { ...expected, ...change }
+          assert.deepStrictEqual(yield* run("organization update", [...of, ...options, "--json"]), expected)
+          assert.deepStrictEqual(yield* run("organization show", of), expected)
+        }
+        // The keys that stay are of none of these algorithms.
+        const [code, line] = yield* faultOf("organization update", [...of, "--identity-algorithm", "RS256"])
+        assert.strictEqual(code, 64)
+        assert.include(line, "RS256")
+        const [entry] = yield* logged(run("organization update", [...of, "--name", "Shop"]))
+        assert.deepInclude(entry, { organization: made.organization_id, command: "organization update" })
+        assert.deepStrictEqual(entry?.arguments, [...of, "--name", "Shop"])
+      })
+    )
+
+    it.effect("refuse a change as they refuse a creation, and then change nothing", () =>
+      Effect.gen(function* () {
+        const made = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", made.organization_id]
+        for (const [options, told] of [
+          [["--name", "a\u0007"], "--name must have"],
+          [["--report-grace-seconds", "3601"], "--report-grace-seconds must be 0 to 3600"],
+          [["--return-origin", "http://shop.example"], "--return-origin must be an https origin"],
+          [["--passkey-enrolment", "never"], "--passkey-enrolment must be one of"],
+          [["--identity-issuer", "i", "--identity-audience", "a"], "one of --identity-jwks and an https"],
+          [["--identity-jwks-uri", "http://localhost/jwks"], "--identity-issuer is missing"],
+          [[], "no setting is named"],
+          [["--name", "x", "--name", "y"], "--name is given twice"]
+        ] as const) {
+          const [code, line] = yield* faultOf("organization update", [...of, ...options])
+          assert.strictEqual(code, 64)
+          assert.isTrue(line.startsWith(told), line)
+        }
+        const live = yield* faultOf("organization update", [...of, "--name", "x"], {
+          SVC_ENVIRONMENT: "live"
+        })
+        assert.deepStrictEqual(live, [64, "the organization is of another environment"])
+        assert.deepStrictEqual(yield* run("organization show", of), made)
+      })
+    )
+
+    it.effect("take an address of this machine for keys where the servers would", () =>
+      Effect.gen(function* () {
+        const options = [
+          ...["--name", "Shop", "--identity-issuer", "i", "--identity-audience", "a"],
+          ...["--identity-jwks-uri", "http://localhost:3000/jwks"]
+        ]
+        assert.match(
+          (yield* faultOf("organization create", options))[1],
+          /with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment/u
+        )
+        const allowed = { SVC_WEBHOOK_ALLOW_LOOPBACK: "true" }
+        const made = yield* run("organization create", options, allowed)
+        assert.strictEqual(made.identity.jwks_uri, "http://localhost:3000/jwks")
+      })
+    )
+
+    it.effect("make keys for it, list and revoke them", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id]
+        const key = yield* run("api-key create", [...of, "--scope", "read"])
+        assert.deepStrictEqual(key.scopes, ["read"])
+        assert.match(key.api_key, /^svc_test_/u)
+        const { api_key: _, ...listed } = key
+        assert.deepStrictEqual(yield* run("api-key list", of), { data: [listed] })
+        const named = [...of, "--api-key", key.api_key_id]
+        const revoked = yield* run("api-key revoke", named)
+        assert.match(revoked.revoked_at, /^20/u)
+        assert.deepStrictEqual(yield* run("api-key revoke", named), revoked)
+        const organizations = yield* Organizations
+        const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key.api_key)))
+        assert.strictEqual(found?.apiKey.revokedAt, revoked.revoked_at)
+      })
+    )
+
+    it.effect("refuse a key for another environment, and a live one without a billing account", () =>
+      Effect.gen(function* () {
+        const live = { SVC_ENVIRONMENT: "live" }
+        const create = ["--name", "Shop", "--report-grace-seconds", "60"]
+        const test = yield* run("organization create", create)
+        const other = yield* faultOf("api-key create", ["--organization", test.organization_id], live)
+        assert.deepStrictEqual(other, [64, "the organization is of another environment"])
+        const unpaid = yield* run("organization create", create, live)
+        const [code, line] = yield* faultOf(
+          "api-key create",
+          ["--organization", unpaid.organization_id],
+          live
+        )
+        assert.deepStrictEqual(
+          [code, line],
+          [
+            64,
+            `a live key needs a billing account; name it with: svc organization update --organization ${unpaid.organization_id} --billing-account <reference>`
+          ]
+        )
+        const paid = yield* run("organization create", [...create, "--billing-account", "ba_1"], live)
+        const key = yield* run("api-key create", ["--organization", paid.organization_id], live)
+        assert.match(key.api_key, /^svc_live_/u)
+      })
+    )
+
+    it.effect("are in the operator log before they act, without a secret", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id, "--json"]
+        const key = yield* run("api-key create", of)
+        const [entry] = yield* logged(run("api-key create", of))
+        assert.deepInclude(entry, { organization: organization_id, command: "api-key create" })
+        assert.deepStrictEqual(entry?.arguments, ["--organization", organization_id])
+        assert.isAbove(entry?.operator.length ?? 0, 0)
+        const [rotation] = yield* logged(run("signing-key list"))
+        assert.deepInclude(rotation, { organization: "", command: "signing-key list", arguments: [] })
+        const [made] = yield* logged(run("organization create", ["--name", `of ${key.api_key}`]))
+        assert.deepStrictEqual(made?.arguments, ["--name", "of [removed]"])
+        // A key where its id belongs names none.
+        const wrong = [...of, "--api-key", key.api_key]
+        const [code, line] = yield* faultOf("api-key revoke", wrong)
+        assert.deepStrictEqual(
+          [code, line],
+          [64, "no API key of this organization has that id; svc api-key list shows them"]
+        )
+        assert.deepStrictEqual(yield* logged(run("api-key revoke", wrong)), [])
+      })
+    )
+
+    it.effect("rotate the signing keys, under the master key that sealed them", () =>
+      Effect.gen(function* () {
+        const states = Effect.map(run("signing-key list"), ({ data }) =>
+          data.map((key: { readonly state: string }) => key.state)
+        )
+        const first = yield* run("signing-key rotate")
+        assert.deepStrictEqual(yield* states, ["signing"])
+        const next = yield* run("signing-key rotate")
+        const delay = Date.parse(next.signs_from) - Date.parse(first.signs_from)
+        assert.isAtLeast(delay, Number(SIGNING_DELAY_SECONDS) * 1000)
+        assert.deepStrictEqual(yield* states, ["signing", "pending"])
+        const records = yield* SigningKeyRecords
+        const pending = (yield* records.list).keys[1]
+        const at = formatInstant(pending?.signsFrom ?? 0n)
+        assert.deepStrictEqual(yield* faultOf("signing-key rotate"), [
+          75,
+          `the key ${next.kid} is published and signs from ${at}; rotate after that, or with --now`
+        ])
+        const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
+        assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
+          78,
+          "the master key does not open the signing key that the store keeps"
+        ])
+        // Servers may have the one that is the previous one here as their only one.
+        const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }
+        for (const options of [[], ["--now"]]) {
+          const [code, line] = yield* faultOf("signing-key rotate", options, previous)
+          assert.strictEqual(code, 78)
+          assert.match(line, /^SVC_MASTER_KEY does not open .*; rotate with that one as SVC_MASTER_KEY$/u)
+        }
+        const last = yield* run("signing-key rotate", ["--now"], {
+          SVC_MASTER_KEY_PREVIOUS: other.SVC_MASTER_KEY
+        })
+        assert.notStrictEqual(last.kid, next.kid)
+        assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
+        assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
+      })
+    )
+  }
+)
+
+layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+  "an operator after an incident",
+  (it) => {
+    const listed = Effect.map(run("signing-key list"), ({ data }) =>
+      Object.fromEntries(
+        data.map((key: { readonly kid: string; readonly state: string }) => [key.kid, key.state])
+      )
+    )
+
+    it.effect("withdraws the stolen key that signs, by one command that works at once, and says why", () =>
+      Effect.gen(function* () {
+        const first = yield* run("signing-key rotate")
+        const pending = yield* run("signing-key rotate")
+        const words = ["--reason", "found in a public repository", first.kid, "--json"]
+        let answer = { kid: "", signing_kid: "", state: "" }
+        const [entry] = yield* logged(
+          Effect.tap(run("signing-key withdraw", words), (told) =>
+            Effect.sync(() => {
+              answer = told
+            })
+          )
+        )
+        assert.deepInclude(entry, {
+          organization: "",
+          command: "signing-key withdraw",
+          arguments: words.slice(0, 3)
+        })
+        assert.deepInclude(answer, { kid: first.kid, state: "withdrawn" })
+        assert.deepStrictEqual(yield* listed, {
+          [first.kid]: "withdrawn",
+          [pending.kid]: "withdrawn",
+          [answer.signing_kid]: "signing"
+        })
+        const records = yield* SigningKeyRecords
+        const { keys } = yield* records.list
+        assert.deepStrictEqual(
+          keys.map(({ sealed }) => sealed !== undefined),
+          [false, false, true]
+        )
+        // Again, it is what it was.
+        assert.deepStrictEqual(yield* run("signing-key withdraw", words), answer)
+        assert.lengthOf((yield* records.list).keys, 3)
+      })
+    )
+
+    it.effect("withdraws a key that no longer signs, and the one that does goes on", () =>
+      Effect.gen(function* () {
+        const before = yield* run("signing-key rotate", ["--now"])
+        const { kid } = yield* run("signing-key rotate", ["--now"])
+        const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
+        assert.strictEqual(told.signing_kid, kid)
+        assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
+      })
+    )
+
+    it.effect("is told what is missing or unknown, and nothing happens", () =>
+      Effect.gen(function* () {
+        const kid = "-".repeat(43)
+        const [code, line] = yield* faultOf("signing-key withdraw", [kid, "--reason", "x"])
+        assert.strictEqual(code, 64)
+        assert.match(line, /^no signing key has this kid; svc signing-key list/u)
+        assert.deepStrictEqual(yield* faultOf("signing-key withdraw", [kid]), [64, "--reason is missing"])
+        const [, missing] = yield* faultOf("signing-key withdraw", ["--reason", "x"])
+        assert.match(
+          missing,
+          /^the kid of the key is missing, or is none: svc signing-key withdraw <kid> --reason/u
+        )
+      })
+    )
+
+    it.effect("says that the database was put back, and that is in the operator log", () =>
+      Effect.gen(function* () {
+        const acknowledge = (...words: ReadonlyArray<string>) => run("store acknowledge-history", words)
+        const unchanged = yield* acknowledge("--json")
+        assert.strictEqual(unchanged.outcome, "unchanged")
+        const [entry] = yield* logged(acknowledge("--restored"))
+        assert.deepInclude(entry, { command: "store acknowledge-history", arguments: ["--restored"] })
+        assert.notStrictEqual((yield* acknowledge()).history, unchanged.history)
+        assert.deepStrictEqual(yield* faultOf("store acknowledge-history", ["--restored", "--lossless"]), [
+          64,
+          "--lossless and --restored exclude each other"
+        ])
+      })
+    )
+  }
+)
+
+describe("bad options", () => {
+  const untouched = () => Effect.die(new Error("the store was opened"))
+  const lineOf = (name: string, options: ReadonlyArray<string>, env: Env = {}) =>
+    answerOf(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
+      Effect.flip,
+      Effect.map(({ exitCode, line }) => `${exitCode} ${line}`),
+      Effect.provideService(
+        ConfigProvider.ConfigProvider,
+        ConfigProvider.fromEnv({ env: { ...ENV, ...env } })
+      )
+    )
+
+  it.effect("of an organization are told before the store is opened", () =>
+    Effect.gen(function* () {
+      const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y", d: "d" })
+      const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 })
+      const weak = yield* keySetFile(publicKey.export({ format: "jwk" }))
+      const named = ["--name", "x", "--report-grace-seconds", "0"]
+      const identity = [...named, "--identity-issuer", "i", "--identity-audience", "a"]
+      for (const [options, told] of [
+        [["--report-grace-seconds", "0"], "--name is missing"],
+        [["--name", "x"], "--report-grace-seconds is missing"],
+        [["--name", "x", "--report-grace-seconds", "3601"], "--report-grace-seconds must be 0 to 3600"],
+        [[...named, "--return-origin", "http://localhost:3000"], "--return-origin must be an https"],
+        [[...named, "--return-origin", "https://a.example/"], "--return-origin must be an https"],
+        [identity, "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "http://a.example"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://10.0.0.1/"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://a@b.example/"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks-uri", "https://localhost/"], "one of --identity-jwks and an https"],
+        [[...identity, "--identity-jwks", jwks], "--identity-jwks: key 1 has members that only its owner"],
+        [
+          [...identity, "--identity-jwks", weak],
+          "--identity-jwks: key 1 has a modulus of less than 2048 bits"
+        ],
+        [[...identity, "--identity-jwks", `${jwks}.none`], `--identity-jwks: ${jwks}.none cannot be read`],
+        [[...named, "--identity-audience", "a"], "--identity-issuer is missing"],
+        [[...named, "--passkey-enrolment", "never"], "--passkey-enrolment must be one of FIRST_USE"],
+        [[...named, "surplus"], "a word is given that belongs to no option; see --help"]
+      ] as const) {
+        const line = yield* lineOf("organization create", options, { SVC_ENVIRONMENT: "live" })
+        assert.isTrue(line.startsWith(`64 ${told}`), line)
+      }
+    })
+  )
+
+  it.effect("and settings of other commands too", () =>
+    Effect.gen(function* () {
+      const of = ["--organization", "org_1"]
+      assert.match(yield* lineOf("organization show", []), /^64 --organization is missing/u)
+      assert.match(yield* lineOf("api-key create", [...of, "--scope", "all"]), /^64 --scope must be one of/u)
+      assert.match(yield* lineOf("api-key create", [...of, "--expires-at", "soon"]), /^64 --expires-at must/u)
+      assert.strictEqual(
+        yield* lineOf("api-key revoke", []),
+        "64 --api-key is missing\n--organization is missing"
+      )
+      assert.strictEqual(
+        yield* lineOf("organization create", ["--identity-algorithm", "none"], { SVC_ENVIRONMENT: "" }),
+        [
+          "64 --name is missing",
+          "--identity-issuer is missing",
+          "--identity-audience is missing",
+          "--identity-algorithm must be one of ES256, EdDSA, PS256, RS256",
+          "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are (on this machine: with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment)",
+          "SVC_ENVIRONMENT is missing; it must be test or live"
+        ].join("\n")
+      )
+      assert.match(
+        yield* lineOf("signing-key rotate", [], { SVC_MASTER_KEY: "short" }),
+        /^78 SVC_MASTER_KEY must be/u
+      )
+    })
+  )
+})

@@ -1,0 +1,121 @@
+import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto"
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { formatApiKey } from "@svc/domain/programs/ApiKeys"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, OrganizationId } from "@svc/protocol/Identifier"
+import { jwkThumbprint } from "@svc/protocol/KeySet"
+import { Clock, Effect, Redacted, Schema } from "effect"
+import { fileFault, readOwnFile } from "../config/SecretFile.ts"
+import { badSetting, type StartFault } from "../start/StartFault.ts"
+
+/** Name of the file in the development server's folder. */
+export const DEV_FILE_NAME = "dev.json"
+
+/** It holds keys, so nobody else may read it. */
+const FILE_MODE = 0o600
+const FOLDER_MODE = 0o700
+
+const API_KEY_BYTES = 32
+
+const IdentityJwk = Schema.Struct({
+  kty: Schema.Literal("EC"),
+  crv: Schema.Literal("P-256"),
+  alg: Schema.Literal("ES256"),
+  kid: Schema.String,
+  x: Schema.String,
+  y: Schema.String,
+  d: Schema.String
+})
+
+const Tenant = { organization_id: OrganizationId, api_key: Schema.String }
+
+/** What the development server tells its user, and keeps over restarts (part 9). */
+export const DevFile = Schema.Struct({
+  base_url: Schema.String,
+  approval_base_url: Schema.String,
+  ...Tenant,
+  identity: Schema.Struct({ issuer: Schema.String, audience: Schema.String, private_jwk: IdentityJwk }),
+  return_origin: Schema.String,
+  second_organization: Schema.Struct(Tenant)
+})
+export type DevFile = typeof DevFile.Type
+
+/** Where the listeners are. */
+export type Addresses = Pick<DevFile, "base_url" | "approval_base_url" | "return_origin">
+
+const makeTenant = (milliseconds: number) => ({
+  organization_id: formatIdentifier(
+    "org_",
+    milliseconds,
+    randomBytes(IDENTIFIER_RANDOM_BYTES)
+  ) as OrganizationId,
+  api_key: Redacted.value(formatApiKey("test", randomBytes(API_KEY_BYTES)))
+})
+
+const makeIdentityJwk = (): typeof IdentityJwk.Type => {
+  const { d, x, y } = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })
+  const point = { kty: "EC", crv: "P-256", x: x!, y: y! } as const
+  return { ...point, alg: "ES256", kid: jwkThumbprint(point), d: d! }
+}
+
+const makeDevFile = (addresses: Addresses, milliseconds: number): DevFile => ({
+  ...addresses,
+  ...makeTenant(milliseconds),
+  identity: { issuer: "https://identity.dev.invalid", audience: "svc-dev", private_jwk: makeIdentityJwk() },
+  second_organization: makeTenant(milliseconds)
+})
+
+const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(DevFile))
+
+const readExisting = (
+  path: string,
+  read: (path: string) => Promise<string>
+): Effect.Effect<DevFile | undefined, StartFault> =>
+  Effect.gen(function* () {
+    const text = yield* Effect.tryPromise({
+      try: () => read(path).catch(ifMissing),
+      catch: (error) => fileFault(path, error, `${path} cannot be read`)
+    })
+    if (text === undefined) return undefined
+    return yield* Effect.mapError(decode(text), () =>
+      badSetting(`${path} is not a file of the development server; move it away to have another made`)
+    )
+  })
+
+/** The file in the folder, if a development server was ever started there. */
+export const findDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
+  readExisting(join(folder, DEV_FILE_NAME), (path) => readFile(path, "utf8"))
+
+/** The same for the server whose file it is: from then on nobody else may read it. */
+export const findOwnDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
+  readExisting(join(folder, DEV_FILE_NAME), readOwnFile)
+
+const ifMissing = (error: NodeJS.ErrnoException): undefined => {
+  if (error.code !== "ENOENT") throw error
+}
+
+/** Replaced in one step, so that a reader never meets half of it. */
+const replace = async (folder: string, path: string, file: DevFile): Promise<void> => {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
+  const next = `${path}.${randomUUID()}`
+  await writeFile(next, `${JSON.stringify(file, null, 2)}\n`, { mode: FILE_MODE, flag: "wx" })
+  await rename(next, path)
+}
+
+/**
+ * The file of an earlier start with the present addresses, or everything made anew. Identifiers, API keys and the
+ * identity key stay the same over restarts.
+ */
+export const devFileWith = (existing: DevFile | undefined, addresses: Addresses): Effect.Effect<DevFile> =>
+  Effect.map(Clock.currentTimeMillis, (now) =>
+    existing === undefined ? makeDevFile(addresses, now) : { ...existing, ...addresses }
+  )
+
+/** Writes the file, readable by its owner alone. */
+export const writeDevFile = (folder: string, file: DevFile): Effect.Effect<void, StartFault> => {
+  const path = join(folder, DEV_FILE_NAME)
+  return Effect.tryPromise({
+    try: () => replace(folder, path, file),
+    catch: () => badSetting(`${path} cannot be written`)
+  })
+}

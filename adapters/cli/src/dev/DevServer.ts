@@ -1,0 +1,196 @@
+import { randomBytes } from "node:crypto"
+import { join, resolve } from "node:path"
+import type { Organization } from "@svc/domain/organization/Organization"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
+import { workerLayer } from "@svc/domain/workers/Worker"
+import { SampleOrganization, type SampleOrganizationFacts } from "@svc/http-server/api/SampleOrganization"
+import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
+import { Clock, Console, Effect, Layer, Redacted } from "effect"
+import { type DevConfig, devConfig, type ServerConfig, warnOfSettings } from "../config/Config.ts"
+import { readMasterKeyFile } from "../config/MasterKeyFile.ts"
+import type { StoreSetting } from "../config/StoreSetting.ts"
+import { databaseFault } from "../start/DatabaseFault.ts"
+import * as JsonLog from "../start/JsonLog.ts"
+import { listenersLayer, portsLayer } from "../start/Service.ts"
+import { placeOf } from "../start/StoreLayer.ts"
+import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
+import { ReturnPort, returnListener } from "./ReturnListener.ts"
+
+/**
+ * Where an application of one's own usually listens. Browsers may return there too, and earlier releases named it in
+ * `dev.json`, without a page.
+ */
+const OWN_APPLICATION_ORIGIN = "http://localhost:3000"
+
+/** The return page's port on a first start, counted from that of the approval pages: out of the way of a second server. */
+const RETURN_PORT_OFFSET = 1000
+const MAX_PORT = 65_535
+/** Lets the system choose. */
+const ANY_PORT = 0
+
+/** The port of the return page: that of earlier starts, so that what was made with it goes on working. */
+const returnPortOf = ({ approvalPort, port }: DevConfig, existing: DevFile | undefined): number => {
+  const origin = existing?.return_origin
+  const wanted =
+    origin === undefined || origin === OWN_APPLICATION_ORIGIN
+      ? approvalPort + RETURN_PORT_OFFSET
+      : Number(new URL(origin).port)
+  return wanted > MAX_PORT || wanted === port || wanted === approvalPort ? ANY_PORT : wanted
+}
+
+/** Each once, the present one first. */
+const returnOriginsOf = (file: DevFile, existing: DevFile | undefined): ReadonlyArray<string> => [
+  ...new Set([
+    file.return_origin,
+    ...(existing === undefined ? [] : [existing.return_origin]),
+    OWN_APPLICATION_ORIGIN
+  ])
+]
+
+/** The memory store outlives no master key, so each start has a new one. */
+const masterKeyOf = ({ store }: DevConfig, folder: string) =>
+  store === "memory"
+    ? Effect.sync(() => Redacted.make(new Uint8Array(randomBytes(MASTER_KEY_BYTES)), { label: "master key" }))
+    : readMasterKeyFile(folder)
+
+/** Everything that `svc serve` must be told. */
+const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Array>): ServerConfig => ({
+  ...config,
+  environment: "test",
+  baseUrl: `http://localhost:${config.port}`,
+  approvalBaseUrl: `http://localhost:${config.approvalPort}`,
+  rpId: "localhost",
+  masterKey,
+  masterKeyPrevious: undefined,
+  trustedProxies: NO_PROXIES,
+  webhookLoopback: true
+})
+
+const organizationOf = (
+  file: DevFile,
+  returnOrigins: ReadonlyArray<string>,
+  id: string,
+  name: string
+): Organization => {
+  const { d: _, ...publicJwk } = file.identity.private_jwk
+  const { audience, issuer } = file.identity
+  return {
+    id,
+    environment: "test",
+    name,
+    identity: { issuer, audience, algorithms: ["ES256"], keys: { jwks: { keys: [publicJwk] } } },
+    returnOrigins,
+    reportGraceSeconds: 0,
+    passkeyEnrolment: "FIRST_USE"
+  }
+}
+
+const putTenant = Effect.fnUntraced(function* (
+  file: DevFile,
+  returnOrigins: ReadonlyArray<string>,
+  tenant: { readonly organization_id: string; readonly api_key: string },
+  name: string
+) {
+  const organizations = yield* Organizations
+  const now = yield* Clock.currentTimeMillis
+  const apiKey = apiKeyRecord({
+    id: formatIdentifier("key_", now, randomBytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId: tenant.organization_id,
+    key: Redacted.make(tenant.api_key, { label: "api_key" }),
+    createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+  })
+  const stored = yield* organizations.find(tenant.organization_id)
+  // What was registered stays: sessions and applications of earlier starts lead there.
+  const origins = [...new Set([...returnOrigins, ...(stored?.returnOrigins ?? [])])]
+  yield* organizations.put(organizationOf(file, origins, tenant.organization_id, name))
+  if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
+})
+
+const putTenants = (file: DevFile, returnOrigins: ReadonlyArray<string>) =>
+  Effect.andThen(
+    putTenant(file, returnOrigins, file, "Development organization"),
+    putTenant(file, returnOrigins, file.second_organization, "Second development organization")
+  ).pipe(Effect.mapError((fault) => databaseFault(fault, undefined)))
+
+/** A command that prints an API key of the file. */
+const apiKeyCommand = (path: string, member = "api_key"): string => `node -p 'require("${path}").${member}'`
+
+/** What the return page is for, and why it is elsewhere than before if it is. */
+const returnNote = (wanted: number, port: number): string =>
+  wanted === ANY_PORT || wanted === port
+    ? "in the place of your application"
+    : `in the place of your application; port ${wanted} is taken`
+
+const welcome = (file: DevFile, returns: string, path: string, store: StoreSetting): string => `
+Development server. Not for production: test environment, ${placeOf(store)}.
+
+  API             ${file.base_url}
+  Reference       ${file.base_url}/docs
+  Approval pages  ${file.approval_base_url}
+  Return page     ${file.return_origin} (${returns})
+  Keys and ids    ${path}
+
+Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for your mandates.
+
+  curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(${apiKeyCommand(path)})"
+`
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/u
+
+/** The reference shows the key only where nobody but this machine can ask for it. */
+const sampleOrganizationOf = ({ host }: DevConfig, file: DevFile): SampleOrganizationFacts | undefined =>
+  LOOPBACK.test(host)
+    ? { apiKey: Redacted.make(file.api_key, { label: "api_key" }), returnOrigin: file.return_origin }
+    : undefined
+
+/** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
+export const devServer = Effect.gen(function* () {
+  yield* warnOfSettings("dev")
+  const config = yield* devConfig
+  const folder = resolve(config.dataDir)
+  const path = join(folder, DEV_FILE_NAME)
+  const server = serverConfigOf(config, yield* masterKeyOf(config, folder))
+  const existing = yield* findOwnDevFile(folder)
+  const returnPort = returnPortOf(config, existing)
+  const made = yield* devFileWith(existing, {
+    base_url: server.baseUrl,
+    approval_base_url: server.approvalBaseUrl,
+    return_origin: `http://localhost:${returnPort}`
+  })
+  const returning = returnListener({
+    port: returnPort,
+    host: config.host,
+    baseUrl: server.baseUrl,
+    organizations: [
+      { id: made.organization_id, apiKeyCommand: apiKeyCommand(path) },
+      {
+        id: made.second_organization.organization_id,
+        apiKeyCommand: apiKeyCommand(path, "second_organization.api_key")
+      }
+    ]
+  })
+  const service = Layer.unwrap(
+    Effect.map(ReturnPort, (port) => {
+      const file: DevFile = { ...made, return_origin: `http://localhost:${port}` }
+      const tell = Effect.andThen(
+        writeDevFile(folder, file),
+        Console.log(welcome(file, returnNote(returnPort, port), path, config.store))
+      )
+      return Layer.effectDiscard(tell).pipe(
+        Layer.provide(Layer.merge(listenersLayer(server), workerLayer)),
+        Layer.provide(Layer.succeed(SampleOrganization)(sampleOrganizationOf(config, file))),
+        Layer.provide(Layer.effectDiscard(putTenants(file, returnOriginsOf(file, existing))))
+      )
+    })
+  )
+  return yield* service.pipe(
+    Layer.provide(returning),
+    Layer.provide(portsLayer(server, { migrations: "run" })),
+    Layer.provide(JsonLog.layer(config.logLevel)),
+    Layer.launch
+  )
+})

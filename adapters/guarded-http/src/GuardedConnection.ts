@@ -1,0 +1,109 @@
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+import { TargetRefused } from "@svc/domain/ports/WebhookTransport"
+import type { AttemptError } from "@svc/domain/webhook/WebhookDelivery"
+import { Data, Effect, type Scope } from "effect"
+import { type CheckedTarget, hostOf } from "./TargetGuard.ts"
+
+/** An exchange that came to no status; `cause` is for the operator's log alone. */
+export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
+  readonly error: Exclude<AttemptError, "target_refused" | "worker_lost">
+  readonly cause?: unknown
+}> {}
+
+/** How many of a name's addresses are tried. */
+const MAX_ADDRESSES_TRIED = 8
+/** How long one address may take before the next is tried, in milliseconds; the last has all the time that is left. */
+const ADDRESS_ATTEMPT_MS = 500
+
+/**
+ * Answers a look-up with the addresses that were checked. Node asks for all of them where it may try one after
+ * another, and for one where it may not; for a literal address it does not ask at all.
+ */
+export const pinnedLookup =
+  (addresses: ReadonlyArray<string>): LookupFunction =>
+  (_name, { all }, callback) => {
+    const known = addresses.map((address) => ({ address, family: isIP(address) }))
+    const [first] = known
+    if (all) callback(null, known)
+    else callback(null, first?.address ?? "", first?.family)
+  }
+
+/** A socket of the scope's, once it has said that it is ready. */
+const untilReady = (
+  open: () => Socket,
+  event: "connect" | "secureConnect",
+  error: "connection_failed" | "tls_failed"
+): Effect.Effect<Socket, ExchangeFailed, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const socket = open()
+      const ready = new Promise<void>((resolve, reject) => {
+        socket.once(event, resolve)
+        socket.once("close", () => reject(new Error("closed")))
+        // For as long as the socket lives: an error that nobody listens for would end the process.
+        socket.on("error", reject)
+      })
+      ready.catch(() => undefined)
+      return { socket, ready }
+    }),
+    ({ socket }) => Effect.sync(() => socket.destroy())
+  ).pipe(
+    Effect.flatMap(({ socket, ready }) =>
+      Effect.as(
+        Effect.tryPromise({ try: () => ready, catch: (cause) => new ExchangeFailed({ error, cause }) }),
+        socket
+      )
+    )
+  )
+
+const openTcp = ({ url, addresses }: CheckedTarget) =>
+  untilReady(
+    () =>
+      connectTcp({
+        host: hostOf(url),
+        port: Number(url.port || 443),
+        lookup: pinnedLookup(addresses.slice(0, MAX_ADDRESSES_TRIED)),
+        autoSelectFamily: true,
+        autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+        noDelay: true
+      }),
+    "connect",
+    "connection_failed"
+  )
+
+const openTls = (socket: Socket, url: URL, ca: string | undefined) => {
+  const host = hostOf(url)
+  return untilReady(
+    () =>
+      connectTls({
+        socket,
+        host,
+        // An address has no place in SNI (RFC 6066 section 3); its certificate is checked against the host.
+        ...(isIP(host) === 0 ? { servername: host } : {}),
+        ALPNProtocols: ["http/1.1"],
+        minVersion: "TLSv1.2",
+        // Said here, so that no environment variable can take it back.
+        rejectUnauthorized: true,
+        ...(ca === undefined ? {} : { ca })
+      }),
+    "secureConnect",
+    "tls_failed"
+  )
+}
+
+/**
+ * Connects to one of the addresses that were checked and to nothing else, and for https shakes hands with whoever the
+ * name's certificate says it is. Each connection is new, with a full handshake, and ends with its scope. Nothing has
+ * been sent before the address at the other end has been looked at again.
+ */
+export const connectTo = Effect.fnUntraced(function* (
+  target: CheckedTarget,
+  ca: string | undefined
+): Effect.fn.Return<Socket, ExchangeFailed | TargetRefused, Scope.Scope> {
+  const socket = yield* openTcp(target)
+  if (!target.isPermitted(socket.remoteAddress ?? "")) {
+    return yield* new TargetRefused({ reason: "address_not_public" })
+  }
+  return target.url.protocol === "https:" ? yield* openTls(socket, target.url, ca) : socket
+})

@@ -1,0 +1,746 @@
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { assert, describe, it } from "@effect/vitest"
+import {
+  Context,
+  Deferred,
+  type Duration,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  References,
+  Scope
+} from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
+import { httpListener } from "./HttpListener.ts"
+import { keptResponse } from "./KeptResponse.ts"
+import { Refused } from "./ProblemResponse.ts"
+import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
+import { makeRouteTable } from "./RouteTable.ts"
+import { MAX_BODY_BYTES, readStrictJson } from "./StrictBody.ts"
+
+const BASE_URL = "https://api.example"
+const JSON_TYPE = "Content-Type: application/json"
+
+const json = (body: unknown) =>
+  HttpServerResponse.text(JSON.stringify(body), { contentType: "application/json" })
+
+const conflict = new Refused({ code: "state_conflict", currentState: "ACTIVE", resourceId: "mnd_1" })
+
+/** More than the buffers of a connection hold. */
+const LARGE_ANSWER_BYTES = 32 * 1024 * 1024
+
+interface Gate {
+  readonly opened: Deferred.Deferred<void>
+  readonly entered: Deferred.Deferred<void>
+  /** The sender has gone away. */
+  readonly deserted: Deferred.Deferred<void>
+  readonly written: Deferred.Deferred<void>
+}
+
+const waitingWrite = (gate: Gate) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const response = NodeHttpServerRequest.toServerResponse(request)
+    response.once("close", () => Deferred.doneUnsafe(gate.deserted, Effect.void))
+    yield* Deferred.succeed(gate.entered, undefined)
+    yield* Deferred.await(gate.opened)
+    yield* Deferred.succeed(gate.written, undefined)
+    return json("written")
+  })
+
+const kept = keptResponse("x".repeat(LARGE_ANSWER_BYTES), { contentType: "text/plain" })
+
+const routes = (gate: Gate) =>
+  HttpRouter.addAll([
+    HttpRouter.route("GET", "/v1/things/:thing_id", Effect.map(HttpRouter.params, json)),
+    HttpRouter.route("POST", "/v1/things", (request: HttpServerRequest.HttpServerRequest) =>
+      Effect.map(readStrictJson(request), json)
+    ),
+    HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
+    HttpRouter.route("GET", "/large", Effect.succeed(json("x".repeat(LARGE_ANSWER_BYTES)))),
+    HttpRouter.route("GET", "/kept", Effect.succeed(kept)),
+    HttpRouter.route("GET", "/boom", Effect.die(new Error("internals"))),
+    HttpRouter.route("PUT", "/write", waitingWrite(gate), { uninterruptible: true })
+  ])
+
+const table = makeRouteTable([
+  { method: "GET", path: "/v1/things/:thing_id" },
+  { method: "POST", path: "/v1/things" },
+  { method: "GET", path: "/refused" },
+  { method: "GET", path: "/large" },
+  { method: "GET", path: "/kept" },
+  { method: "GET", path: "/boom" },
+  { method: "PUT", path: "/write" }
+])
+
+/** What was logged: message and annotations of each entry. */
+type LogEntry = Readonly<Record<string, unknown>>
+
+const start = Effect.fnUntraced(function* (
+  options: {
+    readonly requestTimeoutMs?: number
+    readonly stallTimeoutMs?: number
+    readonly stopTimeoutMs?: number
+    readonly trustedProxies?: TrustedProxies
+  } = {}
+) {
+  const gate: Gate = {
+    opened: yield* Deferred.make<void>(),
+    entered: yield* Deferred.make<void>(),
+    deserted: yield* Deferred.make<void>(),
+    written: yield* Deferred.make<void>()
+  }
+  const log: Array<LogEntry> = []
+  const logger = Logger.make<unknown, void>(({ fiber, message }) => {
+    log.push({ message: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+  })
+  const scope = yield* Scope.make()
+  yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
+  const listener = httpListener(routes(gate), {
+    port: 0,
+    host: "127.0.0.1",
+    baseUrl: BASE_URL,
+    routes: table,
+    headers: { "cache-control": "no-store" },
+    ...options
+  }).pipe(Layer.provideMerge(Logger.layer([logger])))
+  const context = yield* Layer.buildWithScope(listener, scope)
+  const { address } = Context.get(context, HttpServer.HttpServer)
+  if (!("port" in address)) return yield* Effect.die(new Error("no port"))
+  return { port: address.port, gate, log, stop: Scope.close(scope, Exit.void) }
+})
+
+const send = (port: number, lines: ReadonlyArray<string>, body: string | Buffer = "") =>
+  Effect.promise(() => ask(port, lines, body))
+
+const raw = (port: number, bytes: string | ReadonlyArray<string | Buffer>) =>
+  Effect.map(
+    Effect.promise(() => exchange(port, bytes)),
+    parseAnswer
+  )
+
+const assertProblem = (answer: RawAnswer, status: number, code: string) => {
+  const problem = JSON.parse(answer.body)
+  assert.strictEqual(answer.status, status)
+  assert.strictEqual(problem.code, code)
+  assert.strictEqual(problem.status, status)
+  assert.strictEqual(problem.type, `${BASE_URL}/problems/${code.replaceAll("_", "-")}`)
+  assert.strictEqual(answer.headers["content-type"], "application/problem+json")
+  assert.strictEqual(answer.headers["cache-control"], "no-store")
+  assert.match(problem.request_id, /^[0-9a-f-]{36}$/u)
+  assert.strictEqual(problem.request_id, answer.headers["x-request-id"])
+  return problem
+}
+
+describe("the edge of a listener", () => {
+  it.live("answers, and decodes a path parameter once", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const answer = yield* send(port, [
+        "GET /v1/things/a%2Fb%2525;c?x=1 HTTP/1.1",
+        "Host: x",
+        "X-Request-Id: mine"
+      ])
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.body, '{"thing_id":"a/b%25;c"}')
+      assert.strictEqual(answer.headers["cache-control"], "no-store")
+      assert.match(answer.headers["x-request-id"] ?? "", /^[0-9a-f-]{36}$/u)
+    })
+  )
+
+  for (const path of [
+    "/v1/Things/a",
+    "/v1/things/a/",
+    "//v1/things/a",
+    "/v1//things/a",
+    "/refused;x",
+    "/refused#x",
+    "*",
+    "/v1/things/a/../a",
+    "/v1/things/..",
+    "/v1/%74hings/a",
+    "/%76%31/things/a",
+    "/v1%2Fthings/a",
+    "ftp://other/v1/things/a",
+    "http://other",
+    "http://other?/v1/things/a"
+  ]) {
+    it.live(`knows no route ${path}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
+        const problem = assertProblem(answer, 404, "not_found")
+        assert.notProperty(problem, "instance")
+      })
+    )
+  }
+
+  for (const target of ["http://other/v1/things/a?x=1", "HTTPS://other:1/v1/things/a"]) {
+    it.live(`takes the absolute form ${target}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`GET ${target} HTTP/1.1`, "Host: x"])
+        assert.strictEqual(answer.body, '{"thing_id":"a"}')
+      })
+    )
+  }
+
+  for (const path of ["/v1/things/%ZZ", "/v1/things/%80", "/v1/things/%", "/nowhere/%C3%28"]) {
+    it.live(`refuses the bad escape of ${path}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
+        assert.notProperty(assertProblem(answer, 400, "malformed_request"), "instance")
+      })
+    )
+  }
+
+  for (const [method, path, allow] of [
+    ["OPTIONS", "/v1/things", "POST"],
+    ["GET", "/v1/things", "POST"],
+    ["HEAD", "/v1/things", "POST"],
+    ["DELETE", "/v1/things/a", "GET, HEAD"],
+    ["PATCH", "/refused", "GET, HEAD"],
+    ["TRACE", "/write", "PUT"]
+  ] as const) {
+    it.live(`${method} ${path} is not allowed`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, [`${method} ${path} HTTP/1.1`, "Host: x"])
+        assert.strictEqual(answer.status, 405)
+        assert.strictEqual(answer.headers.allow, allow)
+        if (method !== "HEAD") assertProblem(answer, 405, "method_not_allowed")
+      })
+    )
+  }
+
+  it.live("answers HEAD as GET, without the body", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const got = yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x"])
+      const answer = yield* send(port, ["HEAD /v1/things/a HTTP/1.1", "Host: x"])
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.body, "")
+      assert.strictEqual(answer.headers["content-length"], got.headers["content-length"])
+    })
+  )
+
+  for (const [what, lines] of [
+    ["no Host", []],
+    ["two Host lines", ["Host: x", "host: x"]],
+    ["two Authorization lines", ["Host: x", "Authorization: Bearer a", "authorization: Bearer a"]],
+    ["two Idempotency-Key lines", ["Host: x", "Idempotency-Key: a", "IDEMPOTENCY-KEY: b"]],
+    ["two Content-Type lines", ["Host: x", "Content-Type: application/json", "Content-Type: text/plain"]]
+  ] as const) {
+    it.live(`${what}: malformed_request, with the route as instance`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* send(port, ["GET /v1/things/a HTTP/1.1", ...lines])
+        assert.strictEqual(assertProblem(answer, 400, "malformed_request").instance, "/v1/things/{thing_id}")
+      })
+    )
+  }
+
+  it.live("sees a second header line beyond the two thousandth header", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const many = Array.from({ length: 2100 }, () => "a:")
+      const answer = yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", ...many, "host: y"])
+      assertProblem(answer, 400, "malformed_request")
+    })
+  )
+
+  it.live("answers a refusal with its members", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const problem = assertProblem(
+        yield* send(port, ["GET /refused HTTP/1.1", "Host: x"]),
+        409,
+        "state_conflict"
+      )
+      assert.strictEqual(problem.current_state, "ACTIVE")
+      assert.strictEqual(problem.resource_id, "mnd_1")
+      assert.strictEqual(problem.retryable, false)
+    })
+  )
+
+  it.live("does not explain a fault of its own, and logs it under the request id", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      const answer = yield* send(port, ["GET /boom HTTP/1.1", "Host: x"])
+      const problem = assertProblem(answer, 500, "internal_error")
+      assert.strictEqual(problem.retryable, true)
+      assert.notInclude(answer.body, "internals")
+      const fault = log.find(({ message }) => message === "request failed unexpectedly")
+      assert.strictEqual(fault?.request_id, problem.request_id)
+    })
+  )
+
+  it.live("logs one line with the template, and neither path nor query", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      yield* send(port, [
+        "GET /v1/things/canary?canary=1 HTTP/1.1",
+        "Host: x",
+        "Authorization: Bearer canary"
+      ])
+      yield* send(port, ["GET /canary HTTP/1.1", "Host: x"])
+      assert.strictEqual(log.length, 2)
+      assert.include(log[0], {
+        message: "request",
+        route: "/v1/things/{thing_id}",
+        method: "GET",
+        status: 200
+      })
+      assert.include(log[1], { message: "request", status: 404, problem: "not_found" })
+      assert.isNumber(log[0]?.duration_ms)
+      assert.notInclude(JSON.stringify(log), "canary")
+    })
+  )
+
+  it.live("logs who sent a request, and the caller's names for it", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1,10.0.0.0/8")! })
+      yield* send(port, [
+        "GET /v1/things/a HTTP/1.1",
+        "Host: x",
+        "User-Agent: a\tb\u009b",
+        "X-Forwarded-For: 198.51.100.1, 203.0.113.7",
+        "X-Forwarded-For: 10.0.0.1",
+        "X-Request-Id: theirs-1",
+        "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+      ])
+      assert.include(log[0], {
+        client_address: "203.0.113.7",
+        user_agent: "a\\u0009b\\u009b",
+        client_request_id: "theirs-1",
+        trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
+        span_id: "00f067aa0ba902b7"
+      })
+    })
+  )
+
+  it.live("believes no header about the address unless a trusted proxy sends it", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", "X-Forwarded-For: 203.0.113.7"])
+      assert.strictEqual(log[0]?.client_address, "127.0.0.1")
+      for (const name of ["user_agent", "client_request_id", "trace_id", "span_id"]) {
+        assert.notProperty(log[0], name)
+      }
+    })
+  )
+
+  it.live("logs the address of whoever sends what does not parse", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start()
+      yield* raw(port, "rubbish\r\n\r\n")
+      assert.include(log[0], { problem: "malformed_request", client_address: "127.0.0.1" })
+    })
+  )
+
+  it.live("keeps an idle connection longer than balancers keep theirs", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const socket = yield* Effect.promise(() => openConnection(port))
+      const head = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            socket.once("data", (chunk) => resolve(String(chunk)))
+            socket.write("GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n")
+          })
+      )
+      socket.destroy()
+      assert.match(head, /^keep-alive: timeout=75\r$/imu)
+    })
+  )
+})
+
+describe("requests that are sent ahead of their answers", () => {
+  const GET = "GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n"
+  const WRITE = "PUT /write HTTP/1.1\r\nHost: x\r\n\r\n"
+  const LAST = "GET /v1/things/last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+  it.live("are served in turn", () =>
+    Effect.gen(function* () {
+      const { gate, log, port } = yield* start()
+      const received = exchange(port, WRITE + LAST)
+      yield* Deferred.await(gate.entered)
+      yield* send(port, ["GET /refused HTTP/1.1", "Host: x"])
+      yield* Deferred.succeed(gate.opened, undefined)
+      const answers = (yield* Effect.promise(() => received)).split("HTTP/1.1 200 OK").slice(1)
+      assert.deepStrictEqual(
+        answers.map((answer) => answer.split("\r\n\r\n")[1]),
+        ['"written"', '{"thing_id":"last"}']
+      )
+      assert.deepStrictEqual(
+        log.map(({ route }) => route),
+        ["/refused", "/write", "/v1/things/{thing_id}"]
+      )
+    })
+  )
+
+  it.live("are all answered, as many as may wait", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, GET.repeat(MAX_PIPELINED_REQUESTS - 1) + LAST)
+      )
+      assert.lengthOf(received.split("HTTP/1.1 200 OK").slice(1), MAX_PIPELINED_REQUESTS)
+    })
+  )
+
+  it.live("end the connection when there are more, and what has begun is finished", () =>
+    Effect.gen(function* () {
+      const { gate, log, port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, WRITE + GET.repeat(MAX_PIPELINED_REQUESTS)).catch(() => "")
+      )
+      assert.strictEqual(received, "")
+      yield* Deferred.succeed(gate.opened, undefined)
+      yield* Deferred.await(gate.written)
+      assert.notInclude(JSON.stringify(log), "things")
+    })
+  )
+
+  it.live("with CONNECT behind them get their own answers", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, `${GET}CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`)
+      )
+      assert.match(received, /^HTTP\/1\.1 200 OK/u)
+      assert.notInclude(received, "HTTP/1.1 405")
+    })
+  )
+})
+
+describe("answers that nobody reads", () => {
+  /** Asks on a connection that takes nothing, and waits until the answer is under way. */
+  const askAndNotRead = Effect.fnUntraced(function* (
+    { log, port }: { readonly log: ReadonlyArray<LogEntry>; readonly port: number },
+    path: string
+  ) {
+    const socket = yield* Effect.promise(() => openConnection(port))
+    yield* Effect.addFinalizer(() => Effect.sync(() => socket.destroy()))
+    socket.on("error", () => {})
+    socket.pause()
+    const before = log.length
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    while (log.length === before) yield* Effect.sleep("5 millis")
+  })
+
+  it.live("hold back more to the same address, in words that fit", () =>
+    Effect.gen(function* () {
+      const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1")! })
+      yield* askAndNotRead({ log, port }, "/large")
+      const second = yield* send(port, ["GET /large HTTP/1.1", "Host: x"])
+      assert.match(assertProblem(second, 429, "rate_limited").detail, /your address/u)
+      const elsewhere = ["GET /large HTTP/1.1", "Host: x", "X-Forwarded-For: 203.0.113.7"]
+      assert.strictEqual((yield* send(port, elsewhere)).status, 200)
+    })
+  )
+
+  it.live("hold back nothing when they are the same for everybody", () =>
+    Effect.gen(function* () {
+      const listener = yield* start()
+      for (let readers = 0; readers < 45; readers++) yield* askAndNotRead(listener, "/kept")
+      assert.strictEqual((yield* send(listener.port, ["GET /kept HTTP/1.1", "Host: x"])).status, 200)
+      assert.strictEqual((yield* send(listener.port, ["GET /large HTTP/1.1", "Host: x"])).status, 200)
+    })
+  )
+})
+
+describe("a body", () => {
+  const post = (port: number, lines: ReadonlyArray<string>, body: string | Buffer) =>
+    send(
+      port,
+      ["POST /v1/things HTTP/1.1", "Host: x", ...lines, `Content-Length: ${Buffer.byteLength(body)}`],
+      body
+    )
+
+  for (const type of [
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json; charset=UTF-8",
+    "application/json;v=1"
+  ]) {
+    it.live(`is taken as ${type}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* post(port, [`Content-Type: ${type}`], '{"a":1}')
+        assert.strictEqual(answer.body, '{"a":1}')
+      })
+    )
+  }
+
+  for (const lines of [
+    [],
+    ["Content-Type: text/plain"],
+    ["Content-Type: application/x+json"],
+    ["Content-Type: application/jsonp"],
+    ["Content-Type: application/json; charset=latin1"],
+    [JSON_TYPE, "Content-Encoding: gzip"],
+    [JSON_TYPE, "Content-Encoding: br, identity"]
+  ]) {
+    it.live(`is 415 with ${lines.join(" and ") || "no type"}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        assertProblem(yield* post(port, lines, "{}"), 415, "unsupported_media_type")
+      })
+    )
+  }
+
+  it.live("of the largest size is read, and one byte more is 413", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const largest = JSON.stringify("a".repeat(MAX_BODY_BYTES - 2))
+      assert.strictEqual((yield* post(port, [JSON_TYPE], largest)).status, 200)
+      assertProblem(yield* post(port, [JSON_TYPE], `${largest} `), 413, "payload_too_large")
+    })
+  )
+
+  it.live("of 20 MB is answered 413, with a length and chunked", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const body = Buffer.alloc(20_000_000, 0x20)
+      const lengthy = yield* post(port, [JSON_TYPE], body)
+      assertProblem(lengthy, 413, "payload_too_large")
+      assert.strictEqual(lengthy.headers.connection, "close")
+      const head = `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n`
+      assertProblem(yield* raw(port, [head, body]), 413, "payload_too_large")
+    })
+  )
+
+  for (const body of [
+    "",
+    "{bad",
+    "\ufeff{}",
+    '{"a":1,"a":1}',
+    '{"a":9007199254740993}',
+    "[".repeat(33) + "]".repeat(33)
+  ]) {
+    it.live(`${JSON.stringify(body).slice(0, 30)} is malformed_json`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        assertProblem(yield* post(port, [JSON_TYPE], body), 400, "malformed_json")
+      })
+    )
+  }
+
+  it.live("with an ill-formed string is validation_failed at its pointer", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const problem = assertProblem(
+        yield* post(port, [JSON_TYPE], '{"a":["\\u0000"]}'),
+        422,
+        "validation_failed"
+      )
+      assert.strictEqual(problem.errors[0].pointer, "/a/0")
+    })
+  )
+
+  it.live("is waited for with 100-continue", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const socket = yield* Effect.promise(() => openConnection(port))
+      const received = yield* Effect.promise(
+        () =>
+          new Promise<string>((resolve) => {
+            let all = ""
+            socket.on("data", (chunk) => {
+              all += chunk
+              if (all.includes("100 Continue") && !all.includes("200 OK")) socket.write("{}")
+            })
+            socket.on("close", () => resolve(all))
+            socket.write(
+              `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`
+            )
+          })
+      )
+      assert.match(received, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/u)
+    })
+  )
+})
+
+describe("below the routes", () => {
+  for (const [what, bytes, status, code] of [
+    ["rubbish", "rubbish\r\n\r\n", 400, "malformed_request"],
+    ["a bad header", "GET /boom HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400, "malformed_request"],
+    [
+      "two framings",
+      `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,
+      400,
+      "malformed_request"
+    ],
+    [
+      "chunks in HTTP/1.0",
+      `POST /v1/things HTTP/1.0\r\nHost: x\r\n${JSON_TYPE}\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      400,
+      "malformed_request"
+    ],
+    [
+      "a bad chunk",
+      `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+      400,
+      "malformed_request"
+    ],
+    [
+      "headers over 16 KiB",
+      `GET /boom HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(17_000)}\r\n\r\n`,
+      431,
+      "headers_too_large"
+    ],
+    [
+      "another expectation",
+      "GET /boom HTTP/1.1\r\nHost: x\r\nExpect: a-miracle\r\n\r\n",
+      417,
+      "expectation_failed"
+    ],
+    ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405, "method_not_allowed"]
+  ] as const) {
+    it.live(`${what}: ${status}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const answer = yield* raw(port, bytes)
+        assertProblem(answer, status, code)
+        assert.strictEqual(answer.headers.connection, "close")
+      })
+    )
+  }
+
+  for (const [what, bytes] of [
+    ["headers that do not end", "GET /boom HTTP/1.1\r\nHost: x\r\n"],
+    [
+      "a body that does not end",
+      `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\nContent-Length: 9\r\n\r\n{`
+    ],
+    ["silence", ""]
+  ] as const) {
+    it.live(`${what}: 408`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start({ requestTimeoutMs: 50 })
+        assertProblem(yield* raw(port, bytes), 408, "request_timeout")
+      })
+    )
+  }
+
+  it.live("an upgrade is not taken up", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const answer = yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", "Upgrade: websocket"])
+      assert.strictEqual(answer.status, 200)
+    })
+  )
+})
+
+describe("a write", () => {
+  it.live("is finished when its sender goes away", () =>
+    Effect.gen(function* () {
+      const { gate, port } = yield* start()
+      const socket = yield* Effect.promise(() => openConnection(port))
+      socket.write("PUT /write HTTP/1.1\r\nHost: x\r\n\r\n")
+      yield* Deferred.await(gate.entered)
+      socket.destroy()
+      yield* Deferred.await(gate.deserted)
+      yield* Deferred.succeed(gate.opened, undefined)
+      yield* Deferred.await(gate.written)
+    })
+  )
+})
+
+describe("a reader who stops reading", () => {
+  /** Bytes that arrive when nothing is read for a while. */
+  const receivedAfter = (port: number, pause: Duration.Input) =>
+    Effect.gen(function* () {
+      const socket = yield* Effect.promise(() => openConnection(port))
+      socket.pause()
+      socket.write("GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      yield* Effect.sleep(pause)
+      return yield* Effect.promise(
+        () =>
+          new Promise<number>((resolve) => {
+            let bytes = 0
+            socket.on("data", (chunk) => {
+              bytes += chunk.length
+            })
+            socket.on("error", () => {})
+            socket.once("close", () => resolve(bytes))
+            socket.resume()
+          })
+      )
+    })
+
+  it.live(
+    "is cut off in the middle of the answer",
+    () =>
+      Effect.gen(function* () {
+        const { port } = yield* start({ stallTimeoutMs: 300 })
+        // On a busy machine the server may not have begun to wait when the first pauses are over.
+        for (const pause of ["1 second", "3 seconds", "9 seconds", "27 seconds"] as const) {
+          if ((yield* receivedAfter(port, pause)) < LARGE_ANSWER_BYTES) return
+        }
+        assert.fail("the whole answer was sent to somebody who did not read it")
+      }),
+    120_000
+  )
+
+  it.live("gets the whole answer when it only reads late", () =>
+    Effect.gen(function* () {
+      const { port } = yield* start()
+      const received = yield* Effect.promise(() =>
+        exchange(port, "GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+      )
+      assert.isAbove(received.length, LARGE_ANSWER_BYTES)
+    })
+  )
+})
+
+describe("a stop", () => {
+  it.live("answers what was sent before it and not read yet", () =>
+    Effect.gen(function* () {
+      const { port, stop } = yield* start()
+      const sockets = yield* Effect.promise(() =>
+        Promise.all(Array.from({ length: 16 }, () => openConnection(port)))
+      )
+      const answers = sockets.map(
+        (socket) =>
+          new Promise<string>((resolve) => {
+            let all = ""
+            socket.on("data", (chunk) => {
+              all += chunk
+            })
+            socket.once("close", () => resolve(all))
+            socket.write("GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n")
+          })
+      )
+      const stopping = yield* Effect.forkChild(stop)
+      const received = yield* Effect.promise(() => Promise.all(answers))
+      for (const answer of received) assert.strictEqual(parseAnswer(answer).status, 200)
+      yield* Fiber.join(stopping)
+    })
+  )
+
+  it.live("cuts idle and silent connections, and lets what is in flight finish", () =>
+    Effect.gen(function* () {
+      const { gate, port, stop } = yield* start()
+      const silent = yield* Effect.promise(() => openConnection(port))
+      const closed = Effect.promise(
+        () => new Promise<void>((resolve) => silent.once("close", () => resolve()))
+      )
+      const answered = exchange(port, "PUT /write HTTP/1.1\r\nHost: x\r\n\r\n")
+      yield* Deferred.await(gate.entered)
+      const stopping = yield* Effect.forkChild(stop)
+      yield* closed
+      yield* Deferred.succeed(gate.opened, undefined)
+      const answer = parseAnswer(yield* Effect.promise(() => answered))
+      assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.headers.connection, "close")
+      yield* Fiber.join(stopping)
+    })
+  )
+})

@@ -1,0 +1,62 @@
+import { once } from "node:events"
+import { assert, describe, it } from "vitest"
+import { openConnection, parseAnswer } from "../../test/RawExchange.ts"
+import { makeRawServer } from "./RawServer.ts"
+
+/** Longer than a stopping server waits for what was sent before, in milliseconds. */
+const STALL_MS = 500
+
+/** Takes the processor away from the event loop, as a busy machine does. */
+const stall = (): void => {
+  const end = performance.now() + STALL_MS
+  while (performance.now() < end);
+}
+
+describe("a stop of a server that had no time to read", () => {
+  it("answers what was sent before it", async () => {
+    const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
+    server.on("request", (_request, response) => response.end("answered"))
+    const accepted = once(server, "connection")
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const address = server.address()
+    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    await accepted
+    let received = ""
+    socket.on("data", (chunk) => {
+      received += chunk
+    })
+    const closed = once(socket, "close")
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    server.close()
+    stall()
+    await closed
+    assert.deepInclude(parseAnswer(received), { status: 200, body: "answered" })
+  })
+})
+
+describe("a request behind an answer that closes the connection", () => {
+  it("is not served, although it came in the same packet", async () => {
+    const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
+    const served: Array<string | undefined> = []
+    server.on("request", ({ url }, response) => {
+      served.push(url)
+      // Answered before the end of its body, as one that is too large.
+      response.writeHead(413, { connection: "close" }).end("no")
+    })
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const address = server.address()
+    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    let received = ""
+    socket.on("data", (chunk) => {
+      received += chunk
+    })
+    const closed = once(socket, "close")
+    const body = "x".repeat(70_000)
+    const next = "POST /next HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+    socket.write(`POST /first HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}${next}`)
+    await closed
+    server.close()
+    assert.deepStrictEqual(served, ["/first"])
+    assert.strictEqual(parseAnswer(received).status, 413)
+  })
+})

@@ -1,0 +1,41 @@
+import { type SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
+import type { NewSigningKey, SigningKeyRecord } from "@svc/domain/ports/SigningKeyRecords"
+import { Effect, Redacted } from "effect"
+import { generateSigningKey, signingKey } from "./SignerNodeCrypto.ts"
+import { type PrivateJwk, type SigningKey, SigningKeyInvalid } from "./SigningKey.ts"
+
+const KEY_VERSION = 1
+
+const sealContext = (kid: string): SealContext => ({
+  purpose: "signing_key",
+  organization: "",
+  row: kid,
+  version: KEY_VERSION
+})
+
+/** A new signing key, ready to be kept: its private half sealed for the row of its `kid`. */
+export const makeSigningKey: Effect.Effect<NewSigningKey, SigningKeyInvalid, SecretSealer> = Effect.gen(
+  function* () {
+    const sealer = yield* SecretSealer
+    const jwk = yield* generateSigningKey
+    const { published } = yield* signingKey(jwk)
+    const secret = Redacted.make(JSON.stringify(Redacted.value(jwk)), { label: "signing key" })
+    return { publicJwk: published, sealed: yield* sealer.seal(sealContext(published.kid), secret) }
+  }
+)
+
+/** Opens a key that is kept. What was sealed must be the private half of what is published. */
+export const openSigningKey = Effect.fnUntraced(function* ({
+  publicJwk,
+  sealed
+}: SigningKeyRecord): Effect.fn.Return<SigningKey, SealBroken | SigningKeyInvalid, SecretSealer> {
+  const sealer = yield* SecretSealer
+  if (sealed === undefined) {
+    return yield* new SigningKeyInvalid({ detail: "the private half of the signing key is gone" })
+  }
+  const secret = yield* sealer.open(sealContext(publicJwk.kid), sealed)
+  const jwk = Redacted.make(JSON.parse(Redacted.value(secret)) as PrivateJwk, { label: "signing key" })
+  const key = yield* signingKey(jwk)
+  if (key.published.kid === publicJwk.kid) return key
+  return yield* new SigningKeyInvalid({ detail: "the signing key is not the one that is published" })
+})

@@ -1,0 +1,202 @@
+import { assert, layer } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EventFeed, FEED_START } from "@svc/domain/ports/EventFeed"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import { type Acknowledgement, StoreHistory } from "@svc/domain/ports/StoreHistory"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { harnessOrganization } from "@svc/testkit/ProgramHarness"
+import { createdChange } from "@svc/testkit/StoreFixtures"
+import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import { Context, Effect, Layer, Logger } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { guardHistory, HISTORY_FAULT } from "./HistoryGuard.ts"
+import { connect } from "./PgliteStore.ts"
+import type { PostgresClients } from "./PostgresClients.ts"
+import { HistoryUnacknowledged } from "./PostgresHistory.ts"
+import { portsOf } from "./PostgresStore.ts"
+
+/** The connections below the ports, for what no port can do: to be another database. */
+class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/test/Clients") {}
+
+const ports = Layer.effectContext(
+  Effect.gen(function* () {
+    const clients = yield* connect({})
+    return Context.add(yield* guardHistory(yield* portsOf(clients), true), Clients, clients)
+  })
+).pipe(Layer.provide(Reactivity.layer))
+
+const run = (statement: string) => Effect.flatMap(Clients, ({ writes }) => writes.unsafe(statement))
+
+/** As a promotion leaves it: the database is not the one that the last history was recorded on. */
+const promoted = run("update svc.history set timeline = 'FFFFFFFF'")
+
+const acknowledge = (how: Partial<Acknowledgement> = {}) =>
+  Effect.flatMap(StoreHistory, (history) =>
+    history.acknowledge({ isLossless: false, isRestored: false, ...how })
+  )
+
+const read = Effect.fnUntraced(function* (organization: string, after: string) {
+  const feed = yield* EventFeed
+  return yield* feed.read({ organization, after, limit: 100, bytes: 1_000_000 })
+})
+
+const refusalOf = (organization: string, after: string) =>
+  Effect.map(Effect.flip(read(organization, after)), (refusal) =>
+    refusal._tag === "PositionRefused" ? refusal.reason : refusal.cause
+  )
+
+/** An organization with one event, and the position after it. */
+const recorded = Effect.gen(function* () {
+  const { stream } = yield* recordMandate()
+  const { organization } = stream
+  yield* (yield* Organizations).put(harnessOrganization({ id: organization }))
+  const { position } = yield* read(organization, FEED_START)
+  return { organization, position, mandate: stream.state.mandate.terms.mandate_id }
+})
+
+layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history of a store", (it) => {
+  it.effect("that did not change needs no acknowledgement, and goes on", () =>
+    Effect.gen(function* () {
+      const { organization, position } = yield* recorded
+      const history = yield* StoreHistory
+      const before = yield* history.state()
+      assert.isTrue(before.isAcknowledged)
+      assert.deepStrictEqual(before.known, before.found)
+      assert.deepStrictEqual(yield* acknowledge({ isLossless: true }), {
+        outcome: "unchanged",
+        history: before.history
+      })
+      assert.deepStrictEqual((yield* read(organization, position)).events, [])
+      assert.deepStrictEqual(yield* (yield* StoreHealth).faults, [])
+    })
+  )
+
+  it.effect(
+    "that changed is told once, and nothing is recorded or read on from until it is acknowledged",
+    () =>
+      Effect.gen(function* () {
+        const { organization, position } = yield* recorded
+        yield* promoted
+        const told: Array<unknown> = []
+        const logger = Logger.layer([
+          Logger.make(({ logLevel, message }) => {
+            if (logLevel === "Error") told.push(message)
+          })
+        ])
+        const health = yield* StoreHealth
+        yield* Effect.gen(function* () {
+          for (let look = 0; look < 2; look++) assert.deepStrictEqual(yield* health.faults, [HISTORY_FAULT])
+        }).pipe(Effect.provide(logger))
+        assert.lengthOf(told, 1)
+
+        const mandates = yield* MandateStore
+        const webhooks = yield* WebhookStore
+        const leases = yield* DueLeases
+        const work = { token: "t", limit: 1, lasts: 1n }
+        const refused: ReadonlyArray<
+          Effect.Effect<unknown, { readonly _tag: string; readonly cause?: unknown }>
+        > = [
+          mandates.append(createdChange(newPlace(), yield* storeNow, {})),
+          leases.take(work),
+          webhooks.claimDue({ ...work, perEndpoint: 1, assured: 1, perOrganization: 1 }),
+          Effect.provideService(read(organization, FEED_START), EventFeed, yield* EventFeed),
+          Effect.provideService(read(organization, position), EventFeed, yield* EventFeed)
+        ]
+        for (const operation of refused) {
+          const fault = yield* Effect.flip(operation)
+          assert.strictEqual(fault._tag, "StoreUnavailable")
+          assert.instanceOf(fault.cause, HistoryUnacknowledged)
+        }
+        assert.isDefined((yield* mandates.load({ organization })).now)
+
+        const [one, other] = yield* Effect.all([acknowledge(), acknowledge()], { concurrency: "unbounded" })
+        assert.sameMembers([one.outcome, other.outcome], ["begun", "unchanged"])
+        assert.strictEqual(one.history, other.history)
+        assert.deepStrictEqual(yield* Effect.provide(health.faults, logger), [])
+        yield* recordMandate({ organization })
+        assert.strictEqual(yield* refusalOf(organization, position), "history_changed")
+        const anew = yield* read(organization, FEED_START)
+        assert.lengthOf(anew.events, 2)
+        assert.deepStrictEqual((yield* read(organization, anew.position)).events, [])
+      })
+  )
+
+  it.effect(
+    "of which nothing was lost goes on through all changes, but for an event that is gone after all",
+    () =>
+      Effect.gen(function* () {
+        const { mandate, organization, position } = yield* recorded
+        for (let change = 0; change < 2; change++) {
+          yield* promoted
+          assert.strictEqual((yield* acknowledge({ isLossless: true })).outcome, "begun")
+          assert.deepStrictEqual((yield* read(organization, position)).events, [])
+        }
+        // Recorded again after it was lost: the same mandate, number and transaction, and another event.
+        yield* run(`update svc.event set id = 'evt_other' where mandate = '${mandate}'`)
+        assert.strictEqual(yield* refusalOf(organization, position), "history_changed")
+        const { position: next } = yield* read(organization, FEED_START)
+        yield* promoted
+        yield* acknowledge()
+        assert.strictEqual(yield* refusalOf(organization, next), "history_changed")
+      })
+  )
+
+  it.effect("of a database that was put back begins anew when an operator says so", () =>
+    Effect.gen(function* () {
+      const { organization, position } = yield* recorded
+      assert.strictEqual((yield* acknowledge({ isRestored: true })).outcome, "begun")
+      assert.strictEqual(yield* refusalOf(organization, position), "history_changed")
+    })
+  )
+
+  it.effect("does not go on with numbers of transactions that the server has not come to", () =>
+    Effect.gen(function* () {
+      const { mandate, organization, position } = yield* recorded
+      yield* run(`update svc.event set position = 9000000000 where mandate = '${mandate}'`)
+      yield* promoted
+      for (const isLossless of [false, true]) {
+        assert.strictEqual((yield* acknowledge({ isLossless })).outcome, "positions_ahead")
+      }
+      yield* run("update svc.event set position = 0")
+      assert.strictEqual((yield* acknowledge({ isLossless: true })).outcome, "begun")
+      assert.strictEqual(yield* refusalOf(organization, position), "history_changed")
+      const { events, position: anew } = yield* read(organization, FEED_START)
+      assert.lengthOf(events, 1)
+      yield* recordMandate({ organization })
+      assert.lengthOf((yield* read(organization, anew)).events, 1)
+    })
+  )
+
+  it.effect("is noticed to be an earlier one, as of an old primary, by whoever saw what came after it", () =>
+    Effect.gen(function* () {
+      const { faults } = yield* StoreHealth
+      yield* acknowledge({ isRestored: true })
+      assert.deepStrictEqual(yield* faults, [])
+      yield* run("delete from svc.history where ordinal = (select max(ordinal) from svc.history)")
+      assert.isTrue((yield* (yield* StoreHistory).state()).isAcknowledged)
+      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+      assert.strictEqual((yield* acknowledge()).outcome, "unchanged")
+      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+      yield* acknowledge({ isRestored: true })
+      assert.deepStrictEqual(yield* faults, [])
+      assert.deepStrictEqual(yield* faults, [])
+    })
+  )
+
+  it.effect("goes by what the server tells of its identity", () =>
+    Effect.gen(function* () {
+      const { state } = yield* StoreHistory
+      for (const [known, isAcknowledged] of [
+        ["cluster = null, timeline = null", true],
+        ["cluster = null, timeline = '00000001'", true],
+        ["cluster = null, timeline = '00000002'", false],
+        ["cluster = '1', timeline = null", false]
+      ] as const) {
+        yield* run(`update svc.history set ${known}`)
+        assert.strictEqual((yield* state()).isAcknowledged, isAcknowledged, known)
+      }
+    })
+  )
+})

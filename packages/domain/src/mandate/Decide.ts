@@ -1,0 +1,414 @@
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import type {
+  CancellationBody,
+  CommitBody,
+  CreateAuthorizationBody,
+  RefundBody
+} from "@svc/protocol/Authorization"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { canonicalJson } from "@svc/protocol/CanonicalJson"
+import { openingMatches } from "@svc/protocol/Commitment"
+import type { JsonValue } from "@svc/protocol/Json"
+import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
+import { Result } from "effect"
+import type { ApprovalRecord } from "../approval/ApprovalStatement.ts"
+import { evaluatePolicy } from "../policy/PolicyEvaluation.ts"
+import {
+  CommitmentMismatch,
+  MandateLimitReached,
+  NotFound,
+  RefundExceedsCommitted,
+  StateConflict,
+  TerminalStateConflict,
+  ValidationFailed
+} from "../Refusals.ts"
+import { evolve } from "./Evolve.ts"
+import {
+  type DecisionData,
+  type JournalFact,
+  type OutcomeConflictData,
+  RULES_VERSION
+} from "./JournalFact.ts"
+import {
+  CLOSING_EVENT_BYTES,
+  MAX_AUTHORIZATIONS,
+  MAX_JOURNAL_BYTES,
+  MAX_OPEN_RESERVATIONS,
+  MAX_OUTCOME_CONFLICTS,
+  MAX_REFUND_REPORTS,
+  REPORT_LEAD_SECONDS
+} from "./MandateLimits.ts"
+import type { AuthorizationState, StreamState } from "./MandateState.ts"
+import { outcomeDigest } from "./OutcomeDigest.ts"
+import { instantOf, prepareTerms } from "./PreparedTerms.ts"
+import { usageAt } from "./Usage.ts"
+
+/** What may be asked of a mandate that exists. Bodies are checked against their schemas before. */
+export type Command =
+  | { readonly _tag: "Approve"; readonly approval: ApprovalRecord }
+  | { readonly _tag: "Reject"; readonly approvalSessionId: string }
+  | { readonly _tag: "Revoke"; readonly reason: string }
+  | {
+      readonly _tag: "Propose"
+      readonly authorizationId: string
+      readonly body: CreateAuthorizationBody
+      readonly reportGraceSeconds: number
+    }
+  | { readonly _tag: "Commit"; readonly authorizationId: string; readonly body: CommitBody }
+  | { readonly _tag: "Cancel"; readonly authorizationId: string; readonly body: CancellationBody }
+  | { readonly _tag: "ReportRefund"; readonly authorizationId: string; readonly body: RefundBody }
+
+/** Why a command has no effect. */
+export type Refusal =
+  | ValidationFailed
+  | NotFound
+  | StateConflict
+  | TerminalStateConflict
+  | CommitmentMismatch
+  | MandateLimitReached
+  | RefundExceedsCommitted
+
+/** What a command leads to. */
+export interface Decided {
+  /** Empty when the command asks for what already is. */
+  readonly facts: ReadonlyArray<JournalFact>
+  readonly stream: StreamState
+  /** Instants from which on the same command could be decided otherwise. */
+  readonly boundaries: ReadonlyArray<Instant>
+  /** Set when the facts only put a contradicting report on record: the answer is a refusal. */
+  readonly refusal?: TerminalStateConflict
+}
+
+type Verdict = Result.Result<Decided, Refusal>
+
+const record = (
+  stream: StreamState,
+  facts: ReadonlyArray<JournalFact>,
+  boundaries: ReadonlyArray<Instant> = []
+): Verdict => Result.succeed({ facts, stream: facts.reduce<StreamState>(evolve, stream), boundaries })
+
+const alreadySo = (stream: StreamState): Verdict => record(stream, [])
+
+const mandateConflict = (stream: StreamState): Verdict =>
+  Result.fail(
+    new StateConflict({
+      currentState: stream.mandate.state,
+      resourceId: stream.mandate.terms.mandate_id
+    })
+  )
+
+const tooFarAhead = (text: string, now: Instant): boolean =>
+  instantOf(text) > now + BigInt(REPORT_LEAD_SECONDS) * NANOS_PER_SECOND
+
+const leadFault = (member: string): Verdict =>
+  Result.fail(
+    new ValidationFailed({
+      errors: [
+        {
+          pointer: `/${member}`,
+          code: "in_future",
+          detail: `must not be more than ${REPORT_LEAD_SECONDS} seconds in the future`
+        }
+      ]
+    })
+  )
+
+/** Bytes that one more event may have, with what is kept free for closing everything. */
+const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {
+  const event = utf8ToBytes(canonicalJson(data as JsonValue)).length + CLOSING_EVENT_BYTES
+  const closing = (stream.open.length + opens + 1) * CLOSING_EVENT_BYTES
+  return journalBytes + event + closing <= MAX_JOURNAL_BYTES
+}
+
+const limitReached = (detail: string): Verdict => Result.fail(new MandateLimitReached({ detail }))
+
+const DECISION_EVENT = {
+  ALLOW: "authorization.reserved",
+  DENY: "authorization.denied",
+  INDETERMINATE: "authorization.indeterminate"
+} as const
+
+const executionDeadlines = (
+  stream: StreamState,
+  command: Extract<Command, { _tag: "Propose" }>,
+  now: Instant
+): Pick<DecisionData, "execute_before" | "expires_at" | "report_grace_seconds"> => {
+  const { terms } = stream.mandate
+  const { endsAt } = prepareTerms(terms)
+  const asked = now + BigInt(command.body.execution_window_seconds) * NANOS_PER_SECOND
+  // The end of the window appears as the caller wrote it.
+  const execute_before = asked < endsAt ? formatNanos(asked) : terms.window.ends_at
+  const grace = BigInt(command.reportGraceSeconds) * NANOS_PER_SECOND
+  return {
+    execute_before,
+    expires_at: grace === 0n ? execute_before : formatNanos(instantOf(execute_before) + grace),
+    report_grace_seconds: command.reportGraceSeconds
+  }
+}
+
+const propose = (
+  stream: StreamState,
+  journalBytes: number,
+  command: Extract<Command, { _tag: "Propose" }>,
+  now: Instant
+): Verdict => {
+  if (stream.mandate.authorizationCount >= MAX_AUTHORIZATIONS) {
+    return limitReached(`The mandate has ${MAX_AUTHORIZATIONS} authorizations, as many as it may.`)
+  }
+  const { body } = command
+  const { decision, reasons, periods } = evaluatePolicy(stream, body.proposed_action, now)
+  const allowed = decision === "ALLOW"
+  if (allowed && stream.open.length >= MAX_OPEN_RESERVATIONS) {
+    return limitReached(`The mandate has ${MAX_OPEN_RESERVATIONS} open reservations, as many as it may.`)
+  }
+  const data: DecisionData = {
+    rules_version: RULES_VERSION,
+    external_reference: body.external_reference,
+    proposed_action: body.proposed_action,
+    commitment: body.commitment,
+    execution_window_seconds: body.execution_window_seconds,
+    decision,
+    reasons,
+    ...(allowed ? executionDeadlines(stream, command, now) : {}),
+    usage: usageAt(stream.mandate, now)
+  }
+  if (!fitsJournal(stream, journalBytes, data, allowed ? 1 : 0)) {
+    return limitReached("The mandate's journal has no room for another authorization.")
+  }
+  const fact: JournalFact = {
+    type: DECISION_EVENT[decision],
+    occurred_at: formatNanos(now),
+    authorization_id: command.authorizationId,
+    data
+  }
+  // After the window the periods shown are its last ones, whose ends may have passed: they bound nothing.
+  const ends = periods.map((period) => period.endsAt).filter((end) => end > now)
+  return record(stream, [fact], ends)
+}
+
+const sameCommit = (authorization: AuthorizationState, body: CommitBody): boolean =>
+  authorization.commit?.external_action_reference === body.external_action_reference &&
+  authorization.commit.provider_transaction_reference === body.provider_transaction_reference &&
+  authorization.commit.reported_accepted_at === body.reported_accepted_at
+
+const sameCancellation = (authorization: AuthorizationState, body: CancellationBody): boolean =>
+  authorization.cancellation?.reason === body.reason &&
+  authorization.cancellation.execution_disposition === body.execution_disposition &&
+  authorization.cancellation.external_credential_reference === body.external_credential_reference
+
+type Report =
+  | { readonly reported: "COMMITTED"; readonly content: CommitBody }
+  | { readonly reported: "CANCELLED"; readonly content: CancellationBody }
+
+/**
+ * A report that contradicts the outcome on record: refused, and put on record once per content. The first late commit
+ * also counts as late use, because money may have moved (part 5).
+ */
+const contradict = (
+  stream: StreamState,
+  journalBytes: number,
+  authorization: AuthorizationState,
+  report: Report,
+  now: Instant
+): Verdict => {
+  const refusal = new TerminalStateConflict({
+    currentState: authorization.state,
+    resourceId: authorization.id
+  })
+  if (authorization.state === "DENIED" || authorization.state === "INDETERMINATE") return Result.fail(refusal)
+  const late =
+    report.reported === "COMMITTED" &&
+    (authorization.state === "EXPIRED" || authorization.state === "CANCELLED") &&
+    !authorization.late
+  const known = authorization.conflicts.includes(outcomeDigest(report))
+  const full =
+    authorization.conflicts.length >= MAX_OUTCOME_CONFLICTS ||
+    !fitsJournal(stream, journalBytes, report.content, 0)
+  if (known || (full && !late)) return Result.fail(refusal)
+  const fact: JournalFact = {
+    type: "authorization.outcome_conflict",
+    occurred_at: formatNanos(now),
+    authorization_id: authorization.id,
+    data: { ...report, late } satisfies OutcomeConflictData
+  }
+  return Result.map(record(stream, [fact]), (decided) => ({ ...decided, refusal }))
+}
+
+/** Whether a commit uses the mandate up (part 4). */
+const isConsumed = (stream: StreamState): boolean => {
+  const { terms, state, totals } = stream.mandate
+  if (state !== "ACTIVE") return false
+  if (terms.kind === "SINGLE") return true
+  const { max_total_amount, max_executions } = terms.policy
+  return (
+    (max_total_amount !== undefined && totals.committedAmount >= BigInt(max_total_amount)) ||
+    (max_executions !== undefined && totals.committedExecutions >= max_executions)
+  )
+}
+
+const commit = (
+  stream: StreamState,
+  journalBytes: number,
+  authorization: AuthorizationState,
+  given: CommitBody,
+  now: Instant
+): Verdict => {
+  const opening = decodeBase64Url(given.commitment_opening)
+  if (opening === undefined || !openingMatches(opening, authorization.commitment)) {
+    return Result.fail(new CommitmentMismatch())
+  }
+  if (tooFarAhead(given.reported_accepted_at, now)) return leadFault("reported_accepted_at")
+  const content = {
+    ...given,
+    reported_accepted_at: normalizeTimestamp(given.reported_accepted_at)
+  } as CommitBody
+  if (authorization.state === "COMMITTED" && sameCommit(authorization, content)) return alreadySo(stream)
+  if (authorization.state !== "RESERVED") {
+    return contradict(stream, journalBytes, authorization, { reported: "COMMITTED", content }, now)
+  }
+  const occurred_at = formatNanos(now)
+  const committed: JournalFact = {
+    type: "authorization.committed",
+    occurred_at,
+    authorization_id: authorization.id,
+    data: content
+  }
+  if (!isConsumed({ ...stream, mandate: evolve(stream, committed).mandate }))
+    return record(stream, [committed])
+  return record(stream, [
+    committed,
+    { type: "mandate.consumed", occurred_at, data: { authorization_id: authorization.id } }
+  ])
+}
+
+const cancel = (
+  stream: StreamState,
+  journalBytes: number,
+  authorization: AuthorizationState,
+  content: CancellationBody,
+  now: Instant
+): Verdict => {
+  if (authorization.state === "CANCELLED" && sameCancellation(authorization, content))
+    return alreadySo(stream)
+  if (authorization.state !== "RESERVED") {
+    return contradict(stream, journalBytes, authorization, { reported: "CANCELLED", content }, now)
+  }
+  return record(stream, [
+    {
+      type: "authorization.cancelled",
+      occurred_at: formatNanos(now),
+      authorization_id: authorization.id,
+      data: content
+    }
+  ])
+}
+
+const reportRefund = (
+  stream: StreamState,
+  journalBytes: number,
+  authorization: AuthorizationState,
+  given: RefundBody,
+  now: Instant
+): Verdict => {
+  const { payment } = authorization.proposedAction
+  if (tooFarAhead(given.reported_refunded_at, now)) return leadFault("reported_refunded_at")
+  if (authorization.state !== "COMMITTED") {
+    return Result.fail(new StateConflict({ currentState: authorization.state, resourceId: authorization.id }))
+  }
+  if (given.currency !== payment.currency) {
+    return Result.fail(
+      new ValidationFailed({
+        errors: [
+          { pointer: "/currency", code: "invalid_value", detail: "must be the currency of the authorization" }
+        ]
+      })
+    )
+  }
+  const refunded = authorization.refunds.reduce((sum, refund) => sum + BigInt(refund.amount), 0n)
+  if (refunded + BigInt(given.amount) > BigInt(payment.amount))
+    return Result.fail(new RefundExceedsCommitted())
+  if (authorization.refunds.length >= MAX_REFUND_REPORTS) {
+    return limitReached(`The authorization has ${MAX_REFUND_REPORTS} refund reports, as many as it may.`)
+  }
+  const data = {
+    ...given,
+    reported_refunded_at: normalizeTimestamp(given.reported_refunded_at)
+  } as RefundBody
+  if (!fitsJournal(stream, journalBytes, data, 0)) {
+    return limitReached("The mandate's journal has no room for another report.")
+  }
+  return record(stream, [
+    {
+      type: "authorization.refund_reported",
+      occurred_at: formatNanos(now),
+      authorization_id: authorization.id,
+      data
+    }
+  ])
+}
+
+const revoke = (stream: StreamState, reason: string, now: Instant): Verdict => {
+  switch (stream.mandate.state) {
+    case "PENDING_APPROVAL":
+    case "SCHEDULED":
+    case "ACTIVE":
+      return record(stream, [{ type: "mandate.revoked", occurred_at: formatNanos(now), data: { reason } }])
+    case "REVOKED":
+      return stream.mandate.revocationReason === reason ? alreadySo(stream) : mandateConflict(stream)
+    default:
+      return mandateConflict(stream)
+  }
+}
+
+const onAuthorization = (
+  stream: StreamState,
+  id: string,
+  then: (authorization: AuthorizationState) => Verdict
+): Verdict => {
+  const authorization = stream.authorizations.get(id)
+  return authorization === undefined ? Result.fail(new NotFound()) : then(authorization)
+}
+
+/**
+ * Decides a command on a stream in which everything due at `now` is recorded. Pure: the same stream, command and
+ * instant give the same facts. `journalBytes` is the length of the stream's journal.
+ */
+export const decide = (
+  stream: StreamState,
+  journalBytes: number,
+  command: Command,
+  now: Instant
+): Verdict => {
+  switch (command._tag) {
+    case "Approve":
+      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
+      return record(stream, [
+        { type: "mandate.approved", occurred_at: formatNanos(now), data: { approval: command.approval } }
+      ])
+    case "Reject":
+      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
+      return record(stream, [
+        {
+          type: "mandate.rejected",
+          occurred_at: formatNanos(now),
+          data: { approval_session_id: command.approvalSessionId }
+        }
+      ])
+    case "Revoke":
+      return revoke(stream, command.reason, now)
+    case "Propose":
+      return propose(stream, journalBytes, command, now)
+    case "Commit":
+      return onAuthorization(stream, command.authorizationId, (authorization) =>
+        commit(stream, journalBytes, authorization, command.body, now)
+      )
+    case "Cancel":
+      return onAuthorization(stream, command.authorizationId, (authorization) =>
+        cancel(stream, journalBytes, authorization, command.body, now)
+      )
+    case "ReportRefund":
+      return onAuthorization(stream, command.authorizationId, (authorization) =>
+        reportRefund(stream, journalBytes, authorization, command.body, now)
+      )
+  }
+}

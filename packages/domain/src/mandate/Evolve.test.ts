@@ -1,0 +1,155 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  after,
+  approve,
+  at,
+  authorizationId,
+  authorizationIn,
+  cancel,
+  commit,
+  created,
+  DAY,
+  HOUR,
+  MINUTE,
+  MONTHLY,
+  propose,
+  recurring,
+  refund,
+  revoke,
+  SECOND,
+  STARTS,
+  type Story,
+  until
+} from "../../test/MandateStory.ts"
+import { evolve } from "./Evolve.ts"
+import type { JournalFact } from "./JournalFact.ts"
+import type { StreamState } from "./MandateState.ts"
+
+const pending = created(recurring({ policy: { periods: [{ ...MONTHLY, unit: "DAY" }] } }))
+const active = until(after(pending, approve, at("2026-11-29T00:00:00Z")), STARTS)
+const reserved = after(active, propose(1), STARTS)
+
+const fold = (facts: ReadonlyArray<JournalFact>): StreamState | undefined =>
+  facts.reduce<StreamState | undefined>(evolve, undefined)
+
+describe("evolve", () => {
+  it("folds a whole life to the state that deciding led to", () => {
+    const story = [
+      (told: Story) => after(told, commit(1), STARTS + SECOND),
+      (told: Story) => after(told, refund(1), STARTS + MINUTE),
+      (told: Story) => after(told, propose(2), STARTS + HOUR),
+      (told: Story) => after(told, propose(3, { amount: 9999 }), STARTS + HOUR),
+      (told: Story) => after(told, cancel(2), STARTS + HOUR),
+      (told: Story) => after(told, commit(2), STARTS + HOUR + SECOND),
+      (told: Story) => after(told, propose(4), STARTS + DAY),
+      (told: Story) => after(told, revoke(), STARTS + DAY + SECOND),
+      (told: Story) => until(told, STARTS + 9n * DAY)
+    ].reduce((told, step) => step(told), reserved)
+    assert.deepStrictEqual(fold(story.facts), story.stream)
+    assert.strictEqual(story.stream.mandate.updatedAt, "2026-12-02T00:05:00.000000000Z")
+    assert.deepStrictEqual(
+      [...story.stream.authorizations.values()].map(({ state, late }) => [state, late]),
+      [
+        ["COMMITTED", false],
+        ["CANCELLED", true],
+        ["DENIED", false],
+        ["EXPIRED", false]
+      ]
+    )
+  })
+
+  it("counts versions by changes of mandate state alone", () => {
+    const versions = [pending, active, reserved, after(reserved, commit(1), STARTS + SECOND)].map(
+      ({ stream }) => stream.mandate.version
+    )
+    assert.deepStrictEqual(versions, [1, 3, 3, 3])
+  })
+
+  it("changes nothing that it is given", () => {
+    const before = structuredClone(reserved.stream)
+    after(reserved, commit(1), STARTS + SECOND)
+    after(reserved, revoke(), STARTS + SECOND)
+    until(reserved, STARTS + HOUR)
+    assert.deepStrictEqual(reserved.stream, before)
+  })
+
+  it("keeps the opening of a commitment out of the authorization", () => {
+    const { commit: report } = authorizationIn(after(reserved, commit(1), STARTS + SECOND), 1)
+    assert.deepStrictEqual(report, {
+      external_action_reference: "act_1",
+      provider_transaction_reference: "txn_1",
+      reported_accepted_at: "2026-12-01T00:00:01Z"
+    })
+  })
+
+  it("closes a reservation whose authorization was not loaded", () => {
+    const stream: StreamState = { ...reserved.stream, authorizations: new Map() }
+    const next = evolve(stream, {
+      type: "authorization.expired",
+      occurred_at: "2026-12-01T00:05:00.000000000Z",
+      authorization_id: authorizationId(1),
+      data: {}
+    })
+    assert.deepStrictEqual(next.open, [])
+    assert.strictEqual(next.mandate.totals.reservedAmount, 0n)
+  })
+})
+
+describe("use of periods that ended", () => {
+  it("is dropped once nothing is open in it: the state does not grow with the history", () => {
+    let story = active
+    for (let day = 0n; day < 60n; day++) {
+      const number = Number(day) + 1
+      story = after(story, propose(number, { amount: 10 }), STARTS + day * DAY)
+      story = after(story, commit(number), STARTS + day * DAY + SECOND)
+    }
+    assert.strictEqual(story.stream.mandate.periods.length, 1)
+    assert.strictEqual(story.stream.mandate.totals.committedAmount, 600n)
+  })
+
+  it("is kept while something is open in it", () => {
+    const kept = after(after(active, propose(1, { window: 86_400 }), STARTS + HOUR), propose(2), STARTS + DAY)
+    assert.strictEqual(kept.stream.mandate.periods.length, 2)
+    const closed = after(kept, cancel(1), STARTS + DAY + SECOND)
+    assert.strictEqual(closed.stream.mandate.periods.length, 1)
+  })
+
+  it("is dropped with the last release, whatever else happened to it", () => {
+    const kept = after(after(active, propose(1, { window: 86_400 }), STARTS + HOUR), propose(2), STARTS + DAY)
+    const committed = after(kept, commit(1), STARTS + DAY + SECOND)
+    assert.deepStrictEqual(
+      committed.stream.mandate.periods.map(({ counters }) => counters.committedAmount),
+      [0n]
+    )
+    assert.strictEqual(committed.stream.mandate.totals.committedAmount, 1000n)
+  })
+})
+
+describe("a broken journal throws", () => {
+  const rows: Readonly<Record<string, () => unknown>> = {
+    "two creations": () => evolve(reserved.stream, pending.facts[0] as JournalFact),
+    "no creation": () => evolve(undefined, active.facts[1] as JournalFact),
+    "the end of what is not open": () =>
+      evolve(reserved.stream, {
+        type: "authorization.cancelled",
+        occurred_at: "2026-12-01T00:00:09.000000000Z",
+        authorization_id: authorizationId(7),
+        data: { reason: "DUPLICATE", execution_disposition: "NEVER_BECAME_POSSIBLE" }
+      }),
+    "a refund on nothing": () =>
+      evolve(active.stream, {
+        type: "authorization.refund_reported",
+        occurred_at: "2026-12-01T00:00:09.000000000Z",
+        authorization_id: authorizationId(7),
+        data: {} as never
+      }),
+    "a conflict on nothing": () =>
+      evolve(active.stream, {
+        type: "authorization.outcome_conflict",
+        occurred_at: "2026-12-01T00:00:09.000000000Z",
+        authorization_id: authorizationId(7),
+        data: {} as never
+      })
+  }
+  for (const [title, run] of Object.entries(rows)) it(title, () => assert.throws(run))
+})

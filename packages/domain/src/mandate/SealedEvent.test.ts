@@ -1,0 +1,108 @@
+import { assert, describe, it } from "@effect/vitest"
+import { canonicalJson } from "@svc/protocol/CanonicalJson"
+import { eventHash } from "@svc/protocol/EventHash"
+import type { JsonObject } from "@svc/protocol/Json"
+import {
+  after,
+  approve,
+  at,
+  authorizationId,
+  commit,
+  created,
+  propose,
+  SECOND,
+  STARTS,
+  single,
+  until
+} from "../../test/MandateStory.ts"
+import { evolve } from "./Evolve.ts"
+import type { JournalFact } from "./JournalFact.ts"
+import type { StreamHead, StreamState } from "./MandateState.ts"
+import { type SealedEvent, sealEvent } from "./SealedEvent.ts"
+
+const story = after(
+  after(
+    until(after(created(single({ description: "Bücher 📚" })), approve, at("2026-11-29T00:00:00Z")), STARTS),
+    propose(1),
+    STARTS
+  ),
+  commit(1),
+  STARTS + SECOND
+)
+
+const sealAll = (facts: ReadonlyArray<JournalFact>): ReadonlyArray<SealedEvent> => {
+  const events: Array<SealedEvent> = []
+  let head: StreamHead | undefined
+  let state: StreamState | undefined
+  for (const [index, fact] of facts.entries()) {
+    state = evolve(state, fact)
+    const id = `evt_0000000000000000000000000${index}`
+    const next = sealEvent(head, fact, {
+      id,
+      mandateVersion: state.mandate.version
+    })
+    assert.strictEqual(
+      next.head.bytes,
+      (head?.bytes ?? 0) + new TextEncoder().encode(next.sealed.text).length
+    )
+    events.push(next.sealed)
+    head = next.head
+  }
+  return events
+}
+
+describe("sealed events", () => {
+  const events = sealAll(story.facts)
+  const parsed = events.map((event) => JSON.parse(event.text) as JsonObject)
+
+  it("are numbered from 1 without gaps and chained from the first, which has no previous hash", () => {
+    assert.deepStrictEqual(
+      parsed.map(({ seq }) => seq),
+      [1, 2, 3, 4, 5, 6]
+    )
+    assert.notProperty(parsed[0], "previous_hash")
+    for (const [index, event] of parsed.slice(1).entries()) {
+      assert.strictEqual(event.previous_hash, parsed[index]?.hash)
+    }
+  })
+
+  it("have exactly the members of part 7, and their own hash over the rest", () => {
+    for (const [index, event] of parsed.entries()) {
+      const { hash, ...rest } = event
+      assert.strictEqual(hash, eventHash(rest))
+      assert.sameMembers(Object.keys(event), [
+        "seq",
+        "id",
+        "type",
+        "occurred_at",
+        "source",
+        "mandate_version",
+        "data",
+        "hash",
+        ...(index === 0 ? [] : ["previous_hash"]),
+        ...(String(event.type).startsWith("authorization.") ? ["authorization_id"] : [])
+      ])
+      assert.strictEqual(events[index]?.text, canonicalJson(event))
+    }
+  })
+
+  it("say who vouches for them, and the version once they are applied", () => {
+    assert.deepStrictEqual(
+      parsed.map(({ type, source, mandate_version }) => [type, source, mandate_version]),
+      [
+        ["mandate.created", "SERVICE_VERIFIED", 1],
+        ["mandate.approved", "SERVICE_VERIFIED", 2],
+        ["mandate.activated", "SERVICE_VERIFIED", 3],
+        ["authorization.reserved", "SERVICE_VERIFIED", 3],
+        ["authorization.committed", "CALLER_REPORTED", 3],
+        ["mandate.consumed", "SERVICE_VERIFIED", 4]
+      ]
+    )
+    assert.strictEqual(events[4]?.authorizationId, authorizationId(1))
+    assert.notProperty(events[5], "authorizationId")
+  })
+
+  it("have nine digits of a second", () => {
+    for (const { occurred_at } of parsed) assert.match(String(occurred_at), /:\d\d\.\d{9}Z$/)
+  })
+})

@@ -1,0 +1,41 @@
+import type { Environment } from "../mandate/JournalFact.ts"
+
+export type IdentityAlgorithm = "ES256" | "EdDSA" | "PS256" | "RS256"
+
+/** What an identity assertion of the organization must meet (part 6). */
+export interface IdentitySettings {
+  readonly issuer: string
+  readonly audience: string
+  readonly algorithms: ReadonlyArray<IdentityAlgorithm>
+  /** Where the organization's public keys are: inline, or at an HTTPS address. */
+  readonly keys: { readonly jwks: { readonly keys: ReadonlyArray<object> } } | { readonly jwksUri: string }
+}
+
+/** An organization and its settings (part 9). */
+export interface Organization {
+  readonly id: string
+  readonly environment: Environment
+  readonly name: string
+  readonly billingAccountReference?: string
+  readonly identity?: IdentitySettings
+  /** Origins that a `return_url` may have, as WHATWG URL serializes them. */
+  readonly returnOrigins: ReadonlyArray<string>
+  /** How long after `execute_before` an outcome may still be reported: 0 to 3600 s. */
+  readonly reportGraceSeconds: number
+  readonly passkeyEnrolment: "FIRST_USE" | "CALLER_ALLOWED"
+}
+
+export type ApiKeyScope = "read" | "write" | "webhooks"
+
+/** An API key as stored: by hash, never in clear (part 9). */
+export interface ApiKey {
+  readonly id: string
+  readonly organizationId: string
+  /** base64url SHA-256 of the whole key text. */
+  readonly hash: string
+  readonly scopes: ReadonlyArray<ApiKeyScope>
+  /** RFC 3339 UTC. */
+  readonly createdAt: string
+  readonly expiresAt?: string
+  readonly revokedAt?: string
+}

@@ -1,0 +1,25 @@
+import { Context, type Effect } from "effect"
+import type { StoreUnavailable } from "./MandateStore.ts"
+
+/** A command that an operator gave. */
+export interface OperatorEntry {
+  /** Empty where the command is about the whole deployment. */
+  readonly organization: string
+  /** Distinguishes entries of one instant; unique. */
+  readonly entry: string
+  /** Who gave it, as far as the machine knows. */
+  readonly operator: string
+  /** `organization create` */
+  readonly command: string
+  /** As given, without secrets. */
+  readonly arguments: ReadonlyArray<string>
+}
+
+/** What operators did to the store, and when by its clock (part 9). */
+export class OperatorLog extends Context.Service<
+  OperatorLog,
+  {
+    /** Recorded before the command is carried out, so that nothing happens unrecorded. */
+    readonly record: (entry: OperatorEntry) => Effect.Effect<void, StoreUnavailable>
+  }
+>()("@svc/domain/ports/OperatorLog") {}

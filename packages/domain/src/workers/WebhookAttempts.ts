@@ -1,0 +1,145 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
+import { UNIFORM_BYTES, uniformFrom } from "../webhook/DeliverySchedule.ts"
+import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
+import { finishAttempt, loseAttempt, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
+
+/** An attempt that has ended, by its delivery as it was when the attempt was opened. */
+export interface EndedAttempt {
+  readonly delivery: WebhookDeliveryState
+  /** `lost` when nobody said how it went. */
+  readonly result: AttemptResult | "lost"
+}
+
+/** What fences the end of an attempt. */
+const tokenOf = ({ open }: WebhookDeliveryState): string => open?.token ?? ""
+
+const drawFrom = (randomness: Randomness["Service"]) => (): number =>
+  uniformFrom(randomness.bytes(UNIFORM_BYTES))
+
+interface Folded {
+  readonly endpoint: WebhookEndpointState
+  readonly deliveries: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
+}
+
+/** Folds the ends of attempts into their endpoint, one after the other; those that are nobody's any more are left out. */
+const fold = (
+  start: WebhookEndpointState,
+  ended: ReadonlyArray<EndedAttempt>,
+  now: Instant,
+  draw: () => number
+): Folded => {
+  let endpoint = start
+  const deliveries: Array<Folded["deliveries"][number]> = []
+  for (const { delivery, result } of ended) {
+    const token = tokenOf(delivery)
+    const both =
+      result === "lost"
+        ? { endpoint, delivery: loseAttempt(delivery, now, draw()) }
+        : finishAttempt({ endpoint, delivery }, { token, result, now, uniform: draw() })
+    if (both?.delivery === undefined) continue
+    endpoint = both.endpoint
+    deliveries.push({ next: both.delivery, token })
+  }
+  return { endpoint, deliveries }
+}
+
+/** Tells the operator of an endpoint that a write disabled: whoever it belongs to gets no more events. */
+const tellDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
+  before.status === after.status
+    ? Effect.void
+    : Effect.logWarning("a webhook endpoint is disabled").pipe(
+        Effect.annotateLogs({
+          organization_id: after.organizationId,
+          webhook_endpoint_id: after.id,
+          disabled_reason: after.disabledReason ?? null
+        })
+      )
+
+/**
+ * Records how attempts of one endpoint ended, its counters with them, in one write (part 8). Whoever was faster at the same
+ * endpoint only costs another try: what was recorded of it meanwhile is read again, and what is not open under its token
+ * any more was taken for lost and is dropped.
+ */
+export const recordEnds = Effect.fn("recordEnds")(function* (
+  known: StoredEndpoint,
+  ended: ReadonlyArray<EndedAttempt>,
+  now: Instant
+): Effect.fn.Return<StoredEndpoint, StoreUnavailable, WebhookStore | Randomness> {
+  const store = yield* WebhookStore
+  const draw = drawFrom(yield* Randomness)
+  const place = { organization: known.endpoint.organizationId, endpoint: known.endpoint.id }
+  let stored = known
+  let open = ended
+  let at = now
+  for (;;) {
+    const { deliveries, endpoint } = fold(stored.endpoint, open, at, draw)
+    if (deliveries.length === 0) return stored
+    const [revision] = yield* store.recordAttempts([
+      { organization: place.organization, endpoint, expected: stored.revision, deliveries }
+    ])
+    if (revision !== undefined) {
+      yield* tellDisabled(stored.endpoint, endpoint)
+      return { endpoint, revision }
+    }
+    const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
+    if (fresh.stored === undefined) return stored
+    const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
+    stored = fresh.stored
+    at = fresh.now
+    open = open.flatMap(({ delivery, result }) => {
+      const current = isNow.get(delivery.id)
+      return current?.open?.token === tokenOf(delivery) ? [{ delivery: current, result }] : []
+    })
+  }
+})
+
+/**
+ * Records how attempts of several endpoints ended in one write. Answers with each endpoint as it is then, and with nothing
+ * for one of which nothing was recorded, because somebody else changed it or is about to: that is for `recordEnds`.
+ */
+export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
+  groups: ReadonlyArray<{
+    readonly known: StoredEndpoint
+    readonly ended: ReadonlyArray<EndedAttempt>
+    readonly now: Instant
+  }>
+): Effect.fn.Return<ReadonlyArray<StoredEndpoint | undefined>, StoreUnavailable, WebhookStore | Randomness> {
+  const store = yield* WebhookStore
+  const draw = drawFrom(yield* Randomness)
+  const folded = groups.map(({ ended, known, now }) => fold(known.endpoint, ended, now, draw))
+  const revisions = yield* store.recordAttempts(
+    folded.map(({ deliveries, endpoint }, at) => ({
+      organization: endpoint.organizationId,
+      endpoint,
+      expected: groups[at]!.known.revision,
+      deliveries
+    }))
+  )
+  const recorded: Array<StoredEndpoint | undefined> = []
+  for (const [at, { endpoint }] of folded.entries()) {
+    const revision = revisions[at]
+    if (revision !== undefined) yield* tellDisabled(groups[at]!.known.endpoint, endpoint)
+    recorded.push(revision === undefined ? undefined : { endpoint, revision })
+  }
+  return recorded
+})
+
+/** Expired attempts that are looked for at a time. */
+const EXPIRED_BATCH = 100
+
+/** Uses up attempts whose workers are lost (part 8). Answers how many there were. */
+export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, WebhookStore | Randomness> =
+  Effect.gen(function* () {
+    const store = yield* WebhookStore
+    const { expired, now } = yield* store.expiredAttempts({ limit: EXPIRED_BATCH })
+    for (const [, group] of Map.groupBy(expired, ({ endpoint }) => endpoint.id)) {
+      const ended = group.map(({ delivery }): EndedAttempt => ({ delivery, result: "lost" }))
+      yield* recordEnds(group[0]!, ended, now)
+    }
+    return expired.length
+  })

@@ -1,0 +1,443 @@
+import { assert, describe, it } from "@effect/vitest"
+import { singleBody } from "@svc/testkit/ProgramHarness"
+import { newIdentifier } from "@svc/testkit/StoreFixtures"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
+import { ARRIVED, FAILED, isAuthentic, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
+import {
+  listWebhookDeliveries,
+  redeliverWebhook,
+  testWebhookEndpoint
+} from "../programs/WebhookDeliveries.ts"
+import { readWebhookEndpoint } from "../programs/WebhookEndpoints.ts"
+import { ATTEMPTS_AT_ONCE, ATTEMPTS_PER_ENDPOINT, webhookWorker } from "./WebhookWorker.ts"
+
+const caller = webhookCaller()
+const organization = caller.organization.id
+
+/** A story with receivers of its own, and a worker that runs all the while. */
+const story = <A, E, R>(
+  tell: (world: ReturnType<typeof makeReceivers>["receivers"]) => Effect.Effect<A, E, R>,
+  isWorking = true
+) => {
+  const { layer, receivers } = makeReceivers()
+  return Effect.gen(function* () {
+    yield* fromTheStart
+    if (isWorking) yield* Effect.forkScoped(webhookWorker)
+    return yield* tell(receivers)
+  }).pipe(Effect.scoped, Effect.provide(Layer.merge(memoryPrograms(), layer)))
+}
+
+const deliveriesOf = (endpointId: string) =>
+  Effect.map(listWebhookDeliveries({ organization, endpointId, limit: 100 }), ({ data }) => data)
+
+const endpointOf = (endpointId: string) => readWebhookEndpoint({ organization, endpointId })
+
+/** Makes a mandate, which is one event. */
+const happen = Effect.suspend(() => caller.create(singleBody()))
+
+const tick = TestClock.adjust("1 second")
+
+const hangingUnlessQuick = ({ url }: { readonly url: string }) =>
+  url.includes("quick")
+    ? Effect.succeed(ARRIVED)
+    : Effect.as(Effect.sleep("15 seconds"), { error: "timeout", durationMs: 15_000 } as const)
+
+/** Hours in which a worker is there for some seconds each: looking every second for days would take long. */
+const hours = (count: number) =>
+  Effect.forEach(
+    Array.from({ length: count }),
+    () =>
+      Effect.gen(function* () {
+        yield* TestClock.adjust("1 hour")
+        const worker = yield* Effect.forkChild(webhookWorker)
+        yield* TestClock.adjust("2 seconds")
+        yield* Fiber.interrupt(worker)
+      }),
+    { discard: true }
+  )
+
+describe("an event", () => {
+  it.effect("arrives at every endpoint that wants it, once, with the headers of part 8", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        const all = (yield* caller.register({ url: "https://a.example/" })).resource
+        yield* caller.register({ url: "https://b.example/", event_types: ["mandate.created"] })
+        yield* caller.register({ url: "https://c.example/", event_types: ["mandate.revoked"] })
+        const { resource } = yield* happen
+        yield* tick
+        const [first, second, ...others] = receivers.received
+        assert.deepStrictEqual(others, [])
+        assert.deepStrictEqual([first!.url, second!.url].sort(), ["https://a.example/", "https://b.example/"])
+        assert.strictEqual(first!.body, second!.body)
+        const toAll = receivers.received.find(({ url }) => url === all.url)!
+        const { "svc-signature": signature, ...headers } = toAll.headers
+        assert.match(signature!, /^t=\d+,v1=[0-9a-f]{64}$/u)
+        assert.deepStrictEqual(headers, {
+          "content-type": "application/json",
+          "svc-webhook-version": "1",
+          "user-agent": "svc-webhooks/1"
+        })
+        assert.isTrue(isAuthentic(all.secret!, toAll))
+        const body = JSON.parse(toAll.body)
+        assert.deepStrictEqual(body, {
+          id: body.id,
+          type: "mandate.created",
+          occurred_at: "2026-12-01T00:00:00.000000000Z",
+          data: { mandate_id: resource.id, state: "PENDING_APPROVAL", version: 1 }
+        })
+        const [delivery] = yield* deliveriesOf(all.id)
+        assert.deepStrictEqual(delivery, {
+          id: delivery!.id,
+          state: "delivered",
+          event_id: body.id,
+          event_type: "mandate.created",
+          attempts: [{ at: delivery!.attempts[0]!.at, status: 204, duration_ms: 5 }]
+        })
+      })
+    )
+  )
+
+  it.effect("is tried nine times, with the same bytes and a fresh signature, and is then exhausted", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = () => Effect.succeed(FAILED)
+          const { id, secret } = (yield* caller.register()).resource
+          yield* happen
+          yield* hours(40)
+          assert.lengthOf(receivers.received, 9)
+          assert.lengthOf(new Set(receivers.received.map(({ body }) => body)), 1)
+          assert.lengthOf(new Set(receivers.received.map(({ headers }) => headers["svc-signature"])), 9)
+          assert.isTrue(receivers.received.every((each) => isAuthentic(secret!, each)))
+          const [delivery] = yield* deliveriesOf(id)
+          assert.strictEqual(delivery!.state, "exhausted")
+          assert.lengthOf(delivery!.attempts, 9)
+          const endpoint = yield* endpointOf(id)
+          assert.deepStrictEqual(
+            [endpoint.consecutive_failed_attempts, endpoint.consecutive_exhausted_deliveries],
+            [9, 1]
+          )
+        }),
+      false
+    )
+  )
+
+  it.effect("resend-openapi 114: a retry after a rotation is signed with the new secret alone", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = ({ number }) => Effect.succeed(number === 1 ? FAILED : ARRIVED)
+        const { id, secret } = (yield* caller.register()).resource
+        yield* happen
+        yield* tick
+        const rotated = (yield* caller.rotate(id)).resource
+        yield* TestClock.adjust("1 minute")
+        const [first, second] = receivers.received
+        assert.isTrue(isAuthentic(secret!, first!))
+        assert.isTrue(isAuthentic(rotated.secret!, second!))
+        assert.isFalse(isAuthentic(secret!, second!))
+      })
+    )
+  )
+
+  it.effect("svix 1511: is never sent to an endpoint that was deleted meanwhile, and stays on record", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          const gone = (yield* caller.register({ url: "https://gone.example/" })).resource
+          yield* caller.register({ url: "https://there.example/" })
+          yield* happen
+          yield* caller.remove(gone.id)
+          yield* hours(24)
+          assert.deepStrictEqual(
+            receivers.received.map(({ url }) => url),
+            ["https://there.example/"]
+          )
+          assert.deepStrictEqual(
+            (yield* deliveriesOf(gone.id)).map(({ state }) => state),
+            ["cancelled"]
+          )
+        }),
+      false
+    )
+  )
+})
+
+describe("an endpoint that fails", () => {
+  it.effect(
+    "is disabled at 20 failed attempts; its deliveries are frozen, and go on once it is active again",
+    () =>
+      story((receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = () => Effect.succeed(FAILED)
+          const { id } = (yield* caller.register()).resource
+          for (let count = 0; count < 20; count += 1) {
+            yield* happen
+            yield* TestClock.adjust("20 millis")
+          }
+          yield* tick
+          const disabled = yield* endpointOf(id)
+          assert.deepStrictEqual(
+            [disabled.status, disabled.disabled_reason, disabled.consecutive_failed_attempts],
+            ["disabled", "consecutive_failed_attempts", 20]
+          )
+          yield* happen
+          yield* TestClock.adjust("1 hour")
+          const attempts = receivers.received.length
+          assert.strictEqual(attempts, 20)
+          const frozen = yield* deliveriesOf(id)
+          assert.lengthOf(frozen, 21)
+          assert.isTrue(frozen.every(({ state }) => state === "frozen"))
+          assert.isTrue(frozen.every((delivery) => !("next_attempt_at" in delivery)))
+
+          receivers.answer = () => Effect.succeed(ARRIVED)
+          const active = (yield* caller.reactivate(id)).resource
+          assert.deepStrictEqual([active.status, active.consecutive_failed_attempts], ["active", 0])
+          const before = receivers.received.length
+          for (let second = 0; second < 61; second += 1) yield* tick
+          const seconds = receivers.received.slice(before).map(({ at }) => Math.floor(at / 1000))
+          assert.lengthOf(seconds, 21)
+          assert.isAtLeast(new Set(seconds).size, 15)
+          assert.isTrue((yield* deliveriesOf(id)).every(({ state }) => state === "delivered"))
+        })
+      )
+  )
+
+  it.effect("does not keep another waiting: four hang, and the fifth gets each event at once", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = hangingUnlessQuick
+        for (let hanging = 0; hanging < 4; hanging += 1) {
+          yield* caller.register({ url: `https://hang${hanging}.example/` })
+        }
+        const { id } = (yield* caller.register({ url: "https://quick.example/" })).resource
+        for (let count = 0; count < 100; count += 1) {
+          yield* happen
+          yield* TestClock.adjust("1 second")
+          const arrived = receivers.received.filter(({ url }) => url.includes("quick"))
+          assert.lengthOf(arrived, count + 1)
+        }
+        assert.isTrue((yield* deliveriesOf(id)).every(({ state }) => state === "delivered"))
+        const hanging = receivers.received.filter(({ url }) => url.includes("hang0"))
+        assert.isAtLeast(hanging.length, ATTEMPTS_PER_ENDPOINT)
+      })
+    )
+  )
+})
+
+describe("organizations", () => {
+  it.effect("do not keep another waiting, however many endpoints hang", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = hangingUnlessQuick
+        for (let each = 0; each < 8; each += 1) {
+          const hanging = webhookCaller(newIdentifier("org_"))
+          for (let number = 0; number < 5; number += 1) {
+            yield* hanging.register({ url: `https://hang.example/${number}` })
+          }
+          for (let count = 0; count < 26; count += 1) yield* hanging.create(singleBody())
+        }
+        yield* tick
+        // More is due than would fill the worker.
+        assert.isAbove(8 * 5 * 26, ATTEMPTS_AT_ONCE)
+        assert.isAtLeast(receivers.received.length, ATTEMPTS_AT_ONCE / 2)
+        yield* caller.register({ url: "https://quick.example/" })
+        for (let count = 1; count <= 5; count += 1) {
+          yield* happen
+          yield* tick
+          const arrived = receivers.received.filter(({ url }) => url.includes("quick"))
+          assert.lengthOf(arrived, count)
+        }
+        // A worker that is stopped waits for what is under way.
+        yield* TestClock.adjust("1 minute")
+      })
+    )
+  )
+})
+
+describe("an endpoint", () => {
+  it.effect("waits for no other of its organization, whatever hangs there, deleted ones with them", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = hangingUnlessQuick
+        const hang = Effect.gen(function* () {
+          const made: Array<string> = []
+          for (let number = 0; number < 4; number += 1) {
+            made.push((yield* caller.register({ url: `https://hang.example/${number}` })).resource.id)
+          }
+          for (let count = 0; count < 2 * ATTEMPTS_PER_ENDPOINT; count += 1) yield* happen
+          yield* tick
+          return made
+        })
+        for (let turn = 0; turn < 3; turn += 1) {
+          for (const id of yield* hang) yield* caller.remove(id)
+        }
+        yield* hang
+        yield* caller.register({ url: "https://quick.example/" })
+        for (let count = 1; count <= 10; count += 1) {
+          yield* happen
+          yield* tick
+          const arrived = receivers.received.filter(({ url }) => url.includes("quick"))
+          assert.lengthOf(arrived, count)
+        }
+        yield* TestClock.adjust("1 minute")
+      })
+    )
+  )
+})
+
+describe("a worker", () => {
+  it.effect("that is lost uses up its attempt, and moves no counter", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          const { id } = (yield* caller.register()).resource
+          yield* happen
+          const store = yield* WebhookStore
+          const claim = {
+            token: "lost",
+            limit: 1,
+            perEndpoint: 1,
+            assured: 0,
+            perOrganization: 1,
+            lasts: 60_000_000_000n
+          }
+          assert.lengthOf(yield* store.claimDue(claim), 1)
+          assert.lengthOf(yield* store.claimDue({ ...claim, token: "other" }), 0)
+          yield* Effect.forkScoped(webhookWorker)
+          yield* TestClock.adjust("59 seconds")
+          assert.lengthOf(receivers.received, 0)
+          for (let minute = 0; minute < 3; minute += 1) yield* TestClock.adjust("1 minute")
+          const [delivery] = yield* deliveriesOf(id)
+          assert.deepStrictEqual(
+            delivery!.attempts.map(({ error, status }) => error ?? status),
+            ["worker_lost", 204]
+          )
+          assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
+        }),
+      false
+    )
+  )
+
+  it.effect("that is stopped finishes what is under way, and begins nothing more", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = () => Effect.as(Effect.sleep("3 seconds"), ARRIVED)
+          const { id } = (yield* caller.register()).resource
+          yield* happen
+          const worker = yield* Effect.forkChild(webhookWorker)
+          yield* tick
+          assert.lengthOf(receivers.received, 1)
+          const stopping = yield* Effect.forkChild(Fiber.interrupt(worker))
+          yield* Effect.yieldNow
+          yield* happen
+          yield* TestClock.adjust("10 seconds")
+          yield* Fiber.join(stopping)
+          assert.lengthOf(receivers.received, 1)
+          assert.deepStrictEqual(
+            (yield* deliveriesOf(id)).map(({ state }) => state),
+            ["pending", "delivered"]
+          )
+        }),
+      false
+    )
+  )
+})
+
+describe("what a caller asks for", () => {
+  it.effect("a redelivery is a new delivery of the same event and bytes", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        const { id } = (yield* caller.register()).resource
+        yield* happen
+        yield* tick
+        const [delivered] = yield* deliveriesOf(id)
+        const again = yield* redeliverWebhook({
+          ...caller.writeOf({}, "again"),
+          endpointId: id,
+          deliveryId: delivered!.id
+        })
+        assert.deepInclude(again.resource, { state: "pending", event_id: delivered!.event_id, attempts: [] })
+        assert.notStrictEqual(again.resource.id, delivered!.id)
+        yield* tick
+        const [first, second, ...others] = receivers.received
+        assert.deepStrictEqual([second!.body, others], [first!.body, []])
+      })
+    )
+  )
+
+  it.effect("a test can be sent once more too, when it has ended", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        const { id } = (yield* caller.register()).resource
+        const { resource } = yield* testWebhookEndpoint({ ...caller.writeOf({}), endpointId: id })
+        yield* tick
+        const again = yield* redeliverWebhook({
+          ...caller.writeOf({}),
+          endpointId: id,
+          deliveryId: resource.id
+        })
+        assert.deepInclude(again.resource, { event_id: resource.event_id, event_type: "endpoint.test" })
+        yield* tick
+        const [first, second, ...others] = receivers.received
+        assert.deepStrictEqual([second!.body, others], [first!.body, []])
+      })
+    )
+  )
+
+  it.effect("a redelivery of what waits, or at an endpoint that is not active, is refused by name", () =>
+    story(
+      () =>
+        Effect.gen(function* () {
+          const { id } = (yield* caller.register()).resource
+          yield* happen
+          const [waiting] = yield* deliveriesOf(id)
+          const redeliver = redeliverWebhook({
+            ...caller.writeOf({}, ""),
+            endpointId: id,
+            deliveryId: waiting!.id
+          })
+          assert.deepInclude(yield* Effect.flip(redeliver), {
+            _tag: "StateConflict",
+            currentState: "pending",
+            resourceId: waiting!.id
+          })
+          yield* caller.remove(id)
+          const deleted = { _tag: "StateConflict", currentState: "deleted", resourceId: id } as const
+          assert.deepInclude(yield* Effect.flip(redeliver), deleted)
+          const test = testWebhookEndpoint({ ...caller.writeOf({}, ""), endpointId: id })
+          assert.deepInclude(yield* Effect.flip(test), deleted)
+        }),
+      false
+    )
+  )
+
+  it.effect("a test is one attempt, which says whether it arrived", () =>
+    story((receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = ({ number }) => Effect.succeed(number === 1 ? FAILED : ARRIVED)
+        const { id } = (yield* caller.register({ event_types: ["mandate.revoked"] })).resource
+        const send = (key: string) => testWebhookEndpoint({ ...caller.writeOf({}, key), endpointId: id })
+        const failed = yield* send("one")
+        assert.strictEqual(failed.resource.event_type, "endpoint.test")
+        yield* TestClock.adjust("1 hour")
+        assert.lengthOf(receivers.received, 1)
+        const replay = yield* send("one")
+        assert.isTrue(replay.replayed)
+        assert.deepInclude(replay.resource, { id: failed.resource.id, state: "exhausted" })
+        const { consecutive_exhausted_deliveries, consecutive_failed_attempts } = yield* endpointOf(id)
+        assert.deepStrictEqual([consecutive_failed_attempts, consecutive_exhausted_deliveries], [1, 0])
+        yield* send("two")
+        yield* tick
+        assert.deepInclude(JSON.parse(receivers.received[1]!.body), {
+          type: "endpoint.test",
+          data: { mandate_id: "mnd_00000000000000000000000000", version: 0 }
+        })
+        assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
+      })
+    )
+  )
+})

@@ -1,0 +1,211 @@
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { Randomness } from "../ports/Randomness.ts"
+import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
+import { type ClaimedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
+import { WebhookTransport } from "../ports/WebhookTransport.ts"
+import { webhookSealContext } from "../programs/WebhookEndpoints.ts"
+import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
+import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
+import { recordLostAttempts } from "./WebhookAttempts.ts"
+import { makeRecorder } from "./WebhookRecorder.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, untilSince } from "./WorkerPause.ts"
+
+/** Attempts that one worker has under way at most, over all endpoints. */
+export const ATTEMPTS_AT_ONCE = 1024
+/** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
+export const ATTEMPTS_PER_ENDPOINT = 32
+/**
+ * An organization may have one part of so many of the attempts that a worker has left to begin, and each endpoint the part
+ * of that which is its own if there are as many as there may be. The fuller a worker is, the fewer it begins for each, so
+ * that however many do not answer, there is room for one that does.
+ */
+const SHARE_OF_ORGANIZATION = 4
+/**
+ * What every endpoint may have whatever its organization has under way, at most, and one part of so many of what is left: an
+ * endpoint that answers waits for none of its own organization either.
+ */
+const ASSURED_PER_ENDPOINT = 4
+const SHARE_OF_ASSURED = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
+/** Deliveries that are claimed at a time. */
+const CLAIM_BATCH = 64
+/**
+ * How long a claim lasts, in seconds: longer than an attempt may take (15 s) with the record of its end, so that a slow
+ * worker that lives is not taken for lost.
+ */
+const CLAIM_SECONDS = 60n
+/** Least time from one claim to the next, in nanoseconds: what is due by then is claimed together. */
+const CLAIM_EVERY = 5n * NANOS_PER_MILLISECOND
+/** How often attempts of lost workers are looked for, in nanoseconds. */
+const LOST_EVERY = 10n * NANOS_PER_SECOND
+/** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
+export const DRAIN_TIMEOUT = "9 seconds"
+
+const TOKEN_BYTES = 16
+
+/**
+ * Hints that something may be due sooner than a worker would look: nothing is wrong when one never comes. A hint that comes
+ * while a worker looks is not lost on it.
+ */
+export class WebhookWakeUp extends Context.Reference<{
+  readonly notify: () => void
+  /** How many hints there were so far. */
+  readonly count: () => number
+  /** Settles once there are more than so many. */
+  readonly beyond: (count: number) => Effect.Effect<void>
+}>("@svc/domain/workers/WebhookWakeUp", {
+  defaultValue: () => {
+    let hints = 0
+    const waiting = new Set<() => void>()
+    return {
+      notify: () => {
+        hints += 1
+        for (const wake of waiting) wake()
+      },
+      count: () => hints,
+      beyond: (count) =>
+        Effect.callback<void>((resume) => {
+          const wake = () => {
+            waiting.delete(wake)
+            resume(Effect.void)
+          }
+          if (hints > count) return wake()
+          waiting.add(wake)
+          return Effect.sync(() => waiting.delete(wake))
+        })
+    }
+  }
+}) {}
+
+type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
+
+/** One attempt, signed afresh with the secret that the endpoint had when it was claimed (part 8). */
+const attempt = Effect.fnUntraced(function* (
+  claimed: ClaimedDelivery,
+  secret: Redacted.Redacted<string>
+): Effect.fn.Return<AttemptResult, never, WebhookTransport> {
+  const { endpoint } = claimed
+  const transport = yield* WebhookTransport
+  const body = new TextEncoder().encode(claimed.body)
+  const at: Instant = claimed.delivery.open?.at ?? 0n
+  return yield* transport.deliver({
+    url: endpoint.url,
+    headers: webhookHeaders({
+      secret: Redacted.value(secret),
+      timestamp: Number(at / NANOS_PER_SECOND),
+      body
+    }),
+    body
+  })
+})
+
+const make = Effect.gen(function* () {
+  const store = yield* WebhookStore
+  const randomness = yield* Randomness
+  const sealer = yield* SecretSealer
+  const wakeUp = yield* WebhookWakeUp
+  const fibers = yield* FiberSet.make<void>()
+  const run = yield* FiberSet.runtime(fibers)<Ports>()
+  let underWay = 0
+  const begin = makeRecorder({
+    run,
+    settled: (count) => {
+      underWay -= count
+      wakeUp.notify()
+    }
+  })
+
+  const deliver = (claimed: ClaimedDelivery, secret: Exit.Exit<Redacted.Redacted<string>, SealBroken>) => {
+    const { delivery, endpoint } = claimed
+    const { abandoned, ended } = begin(claimed)
+    return Effect.flatMap(secret, (opened) => attempt(claimed, opened)).pipe(
+      Effect.tap(({ error, status }) =>
+        Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
+      ),
+      Effect.flatMap(ended),
+      // Nothing is lost: the claim runs out, the attempt is used up as `worker_lost`, and the next one comes.
+      Effect.catchCause((cause) =>
+        Effect.andThen(abandoned, Effect.logWarning("the end of a webhook attempt is not recorded", cause))
+      ),
+      Effect.annotateLogs({
+        organization_id: endpoint.organizationId,
+        webhook_endpoint_id: endpoint.id,
+        delivery_id: delivery.id,
+        event_id: delivery.eventId
+      })
+    )
+  }
+
+  /** Claims what is due and there is room for; answers whether there may be more. */
+  const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
+    const room = ATTEMPTS_AT_ONCE - underWay
+    const limit = Math.min(CLAIM_BATCH, room)
+    if (limit === 0) return false
+    const perOrganization = Math.ceil(room / SHARE_OF_ORGANIZATION)
+    const claimed = yield* store.claimDue({
+      token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
+      limit,
+      perOrganization,
+      assured: Math.ceil(room / SHARE_OF_ASSURED),
+      perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
+      lasts: CLAIM_SECONDS * NANOS_PER_SECOND
+    })
+    const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string>, SealBroken>>()
+    for (const each of claimed) {
+      const { endpoint } = each
+      const secret =
+        secrets.get(endpoint.id) ??
+        (yield* Effect.exit(
+          sealer.open(webhookSealContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
+        ))
+      secrets.set(endpoint.id, secret)
+      underWay += 1
+      run(deliver(each, secret))
+    }
+    return claimed.length === limit
+  })
+
+  let failures = 0
+  let lostAt = 0n
+  let claimedAt = 0n
+  const turn = Effect.gen(function* () {
+    const now = yield* Clock.monotonicTimeNanos
+    if (now - lostAt >= LOST_EVERY) {
+      lostAt = now
+      yield* recordLostAttempts
+    }
+    yield* untilSince(claimedAt, CLAIM_EVERY)
+    claimedAt = yield* Clock.monotonicTimeNanos
+    const hints = wakeUp.count()
+    // What is claimed is begun: a claim that nobody works on would be an attempt that is used up for nothing.
+    const mayHaveMore = yield* Effect.uninterruptible(round)
+    failures = 0
+    if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
+  }).pipe(
+    Effect.catchCause((cause) => {
+      failures += 1
+      return Effect.andThen(
+        Effect.logWarning("webhook deliveries cannot be looked for; trying again", cause),
+        Effect.sleep(pauseAfterFailures(failures))
+      )
+    })
+  )
+  return { turn, drained: FiberSet.awaitEmpty(fibers) }
+})
+
+/**
+ * Delivers webhooks until it is interrupted, with any number of others at one store (part 8). A slow or dead endpoint holds
+ * its own deliveries alone: each has a bound of attempts under way, and endpoints take turns. Interrupted, it claims nothing
+ * more and waits for what is under way, no longer than `DRAIN_TIMEOUT`.
+ */
+export const webhookWorker: Effect.Effect<never, never, Ports> = Effect.scoped(
+  Effect.gen(function* () {
+    const { drained, turn } = yield* make
+    return yield* Effect.forever(turn).pipe(
+      Effect.onInterrupt(() => Effect.ignore(Effect.timeout(drained, DRAIN_TIMEOUT)))
+    )
+  })
+)
