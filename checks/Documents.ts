@@ -112,3 +112,10 @@ export const targetOf = (
     path === "" ? from.path : relative(ROOT, join(ROOT, from.path, "..", path)).replaceAll("\\", "/")
   return anchor === undefined ? { path: file } : { path: file, anchor }
 }
+
+/** The table under "Limits" in docs/interface/README.md: each limit by its words. */
+export const documentedLimits = (): ReadonlyMap<string, number> => {
+  const { text } = read("docs/interface/README.md")
+  const rows = text.slice(text.indexOf("\n## Limits")).matchAll(/^\| (.+?) \| ([\d,]+) \|/gmu)
+  return new Map([...rows].map(([, limit = "", value = ""]) => [limit, Number(value.replaceAll(",", ""))]))
+}
