@@ -1,7 +1,7 @@
 /**
- * Begins another history on this server, by order of an operator: the outcome is `begun`, `unchanged` (nothing happened to the
- * one that goes on, and no backup was restored) or `positions_ahead` (events have numbers of transactions that this server has
- * not reached).
+ * Begins another history on this server, by order of an operator: the outcome is `begun`, `unchanged` (nothing happened
+ * to the one that goes on, and no backup was restored) or `positions_ahead` (events have numbers of transactions that
+ * this server has not reached).
  */
 export const acknowledgeHistory = `
 create or replace function {schema}.acknowledge_history(
@@ -30,7 +30,7 @@ begin
   o_outcome := 'begun';
   insert into {schema}.history (ordinal, history, began_at, cluster, timeline, continues)
     select max(h.ordinal) + 1, left(replace(gen_random_uuid()::text, '-', ''), 16),
-      (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000, v_state.o_cluster, v_state.o_timeline, p_lossless
+      {schema}.store_clock(), v_state.o_cluster, v_state.o_timeline, p_lossless
     from {schema}.history h
     returning history into o_history;
 end

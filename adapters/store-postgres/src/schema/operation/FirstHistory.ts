@@ -2,6 +2,6 @@
 export const firstHistory = `
 insert into {schema}.history (ordinal, history, began_at, cluster, timeline, continues)
   select 1, left(replace(gen_random_uuid()::text, '-', ''), 16),
-    (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000, i.o_cluster, i.o_timeline, false
+    {schema}.store_clock(), i.o_cluster, i.o_timeline, false
   from {schema}.database_identity() i;
 `

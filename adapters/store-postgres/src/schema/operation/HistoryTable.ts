@@ -2,8 +2,8 @@
  * The histories that the store has had, one row each; the last one goes on.
  *
  * A promoted standby, a restored backup and a loaded dump hold a history that may lack what was acknowledged, or have
- * other events in its places, and nothing in the other tables says so. So each row has the cluster and the timeline that
- * it was recorded on, which change then; an operator says what became of it, and that begins the next row.
+ * other events in its places, and nothing in the other tables says so. So each row has the cluster and the timeline
+ * that it was recorded on, which change then; an operator says what became of it, and that begins the next row.
  */
 export const historyTable = `
 create table {schema}.history (

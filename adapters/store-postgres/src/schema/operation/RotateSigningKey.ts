@@ -1,8 +1,8 @@
 /**
- * Publishes a signing key that signs after `p_delay` nanoseconds, or at once with `p_now`, which is for a compromise: a key
- * that is yet to sign is withdrawn then, since it was kept in the same place. The outcome is `first` (of a deployment without
- * keys it signs at once), `rotated` or `pending` (with the key that is yet to sign). Whoever adds a key locks the first one, so
- * that rotations take turns.
+ * Publishes a signing key that signs after `p_delay` nanoseconds, or at once with `p_now`, which is for a compromise: a
+ * key that is yet to sign is withdrawn then, since it was kept in the same place. The outcome is `first` (of a
+ * deployment without keys it signs at once), `rotated` or `pending` (with the key that is yet to sign). Whoever adds a
+ * key locks the first one, so that rotations take turns.
  */
 export const rotateSigningKey = `
 create or replace function {schema}.rotate_signing_key(
@@ -10,7 +10,7 @@ create or replace function {schema}.rotate_signing_key(
   out o_outcome text, out o_kid text, out o_signs_from bigint
 ) language plpgsql set enable_seqscan = off as $rotate$
 declare
-  v_clock bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock bigint := {schema}.store_clock();
 begin
   o_kid := p_kid;
   insert into {schema}.signing_key (organization, kid, created_at, signs_from, public_jwk, sealed)
@@ -21,7 +21,7 @@ begin
     return;
   end if;
   perform 1 from {schema}.signing_key k where k.organization = p_organization and k.signs_from = 0 for update;
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   if p_now then
     update {schema}.signing_key k set signs_from = null, sealed = null
       where k.organization = p_organization and k.signs_from > v_clock;

@@ -1,8 +1,8 @@
 /**
- * Withdraws a compromised signing key: it is out of the key set, without its private half, and never signs again. In the place
- * of the key that signs now, another signs in the same step, and one that is yet to sign is withdrawn with it, since it was
- * kept in the same place. The outcome is `withdrawn` (with the instant of an earlier withdrawal, if there was one) or
- * `unknown`. Rows stay, since whoever adds a key locks the first.
+ * Withdraws a compromised signing key: it is out of the key set, without its private half, and never signs again. In
+ * the place of the key that signs now, another signs in the same step, and one that is yet to sign is withdrawn with
+ * it, since it was kept in the same place. The outcome is `withdrawn` (with the instant of an earlier withdrawal, if
+ * there was one) or `unknown`. Rows stay, since whoever adds a key locks the first.
  */
 export const withdrawSigningKey = `
 create or replace function {schema}.withdraw_signing_key(
@@ -14,7 +14,7 @@ declare
   v_from bigint;
 begin
   perform 1 from {schema}.signing_key k where k.organization = p_organization and k.signs_from = 0 for update;
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   select k.kid into o_signing from {schema}.signing_key k
     where k.organization = p_organization and k.signs_from <= v_clock and k.withdrawn_at is null
     order by k.signs_from desc limit 1;

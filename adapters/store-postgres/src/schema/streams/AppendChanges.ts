@@ -1,12 +1,12 @@
 /**
- * Appends many changes to different streams in one statement and one transaction, each recorded whole or not at all. The
- * outcome of each is `appended`, `stale`, `out_of_time`, or `alone`: it leaves no trace and is to be tried by itself
- * (`append_one`), which finds out what stands against it.
+ * Appends many changes to different streams in one statement and one transaction, each recorded whole or not at all.
+ * The outcome of each is `appended`, `stale`, `out_of_time`, or `alone`: it leaves no trace and is to be tried by
+ * itself (`append_one`), which finds out what stands against it.
  *
- * Changes come in the order of their streams and claims in their own, which is the order in which everybody takes locks; a
- * stream that somebody else has locked is not waited for. No two changes of one call may share a stream or a claim, and none
- * may hold a session, a subject or a claim that expires. Statements are row by row: a plan for a set, made while the tables
- * were empty, would read them whole for as long as it is kept.
+ * Changes come in the order of their streams and claims in their own, which is the order in which everybody takes
+ * locks; a stream that somebody else has locked is not waited for. No two changes of one call may share a stream or a
+ * claim, and none may hold a session, a subject or a claim that expires. Statements are row by row: a plan for a set,
+ * made while the tables were empty, would read them whole for as long as it is kept.
  */
 export const appendChanges = `
 create or replace function {schema}.append_changes(
@@ -63,7 +63,7 @@ begin
     end if;
   end loop;
 
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   for v_at in 1 .. v_count loop
     if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
       o_outcomes[v_at] := 'out_of_time';
@@ -86,7 +86,7 @@ begin
   end loop;
 
   -- Another's claim may have been waited for.
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   for v_at in 1 .. v_count loop
     if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
       o_outcomes[v_at] := 'out_of_time';

@@ -1,16 +1,16 @@
 /**
  * Appends one change to one stream, all or nothing, in one statement.
  *
- * The outcome is `appended`, `stale`, `out_of_time`, `claim_taken` (with the holder), `newer` (a later release wrote the
- * stream) or `broken` (the change cannot follow what is recorded); all but the first leave no trace.
+ * The outcome is `appended`, `stale`, `out_of_time`, `claim_taken` (with the holder), `newer` (a later release wrote
+ * the stream) or `broken` (the change cannot follow what is recorded); all but the first leave no trace.
  *
- * Every caller takes locks in the same order: the stream, the subject, claims by kind and name, webhook endpoints by their
- * key. The clock is read under them. Claims come in lock order, and `p_claim_places` says where each stood in the change, so
- * that of several that are taken the first one is answered.
+ * Every caller takes locks in the same order: the stream, the subject, claims by kind and name, webhook endpoints by
+ * their key. The clock is read under them. Claims come in lock order, and `p_claim_places` says where each stood in the
+ * change, so that of several that are taken the first one is answered.
  *
- * One statement locks the stream and advances it if the change can follow; only if it does not is the stream read, without
- * a lock, to say why. An authorization that is closed is most likely there already, one that is open or was refused is most
- * likely new, so that one is updated and the other inserted first.
+ * One statement locks the stream and advances it if the change can follow; only if it does not is the stream read,
+ * without a lock, to say why. An authorization that is closed is most likely there already, one that is open or was
+ * refused is most likely new, so that one is updated and the other inserted first.
  */
 export const appendOne = `
 create or replace function {schema}.append_one(
@@ -74,7 +74,7 @@ begin
     end if;
   end if;
 
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   if v_clock >= p_record_before then o_outcome := 'out_of_time'; raise sqlstate 'SV000'; end if;
   if p_broken is not null then
     o_outcome := 'broken'; o_detail := p_broken; raise sqlstate 'SV000';
@@ -102,8 +102,7 @@ begin
     raise sqlstate 'SV000';
   end if;
   -- Another's claim may have been waited for.
-  if cardinality(p_claim_kinds) > 0
-      and (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 >= p_record_before then
+  if cardinality(p_claim_kinds) > 0 and {schema}.store_clock() >= p_record_before then
     o_outcome := 'out_of_time'; raise sqlstate 'SV000';
   end if;
 

@@ -1,6 +1,7 @@
 /**
  * Work that is under way somewhere: who does it (`token`), and until when nobody else may take it. `kind` says what
- * `name` names, so that every sort of work is leased in one form; a mandate with something due is the kind `due_stream`.
+ * `name` names, so that every sort of work is leased in one form; a mandate with something due is the kind
+ * `due_stream`.
  */
 export const leaseTable = `
 create table {schema}.lease (

@@ -1,10 +1,10 @@
 /**
- * Loads all that one command needs, in one statement and from one snapshot, as a single row whose columns are null where
- * there is nothing. The stream is that of a mandate, an authorization, an approval session, or a session's token; a token
- * may be looked up without its organization.
+ * Loads all that one command needs, in one statement and from one snapshot, as a single row whose columns are null
+ * where there is nothing. The stream is that of a mandate, an authorization, an approval session, or a session's token;
+ * a token may be looked up without its organization.
  *
- * Open reservations are found in their own index, and what is named is found by its key alone: a plan made on few rows may
- * prefer the index by state, which keeps an entry of each reservation there ever was until the table is vacuumed.
+ * Open reservations are found in their own index, and what is named is found by its key alone: a plan made on few rows
+ * may prefer the index by state, which keeps an entry of each reservation there ever was until the table is vacuumed.
  */
 export const loadStream = `
 create or replace function {schema}.load_stream(
@@ -22,7 +22,7 @@ declare
   v_named_mandate text;
   v_record text;
 begin
-  o_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  o_clock := {schema}.store_clock();
   o_organization := p_organization;
   if p_kind = 'mandate' then
     v_mandate := p_reference;

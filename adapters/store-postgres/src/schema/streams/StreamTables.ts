@@ -2,8 +2,8 @@
  * Mandates: the stream of each with its events, its authorizations, and the unique claims of what its appends name.
  *
  * What the domain folds is kept as text in `snapshot`, `record` and `reservation`; the columns beside it are what
- * statements look for. Instants are nanoseconds since the epoch; those beyond the range of a bigint are held at its end,
- * for comparison only.
+ * statements look for. Instants are nanoseconds since the epoch; those beyond the range of a bigint are held at its
+ * end, for comparison only.
  */
 export const streamTables = `
 create table {schema}.stream (

@@ -1,7 +1,7 @@
 /**
- * Takes claims in the order in which they come, which is their lock order; `p_places` says where each stood in the change.
- * All null when every claim was taken, otherwise the first that somebody else holds, with its holder. The caller then undoes
- * those that were taken.
+ * Takes claims in the order in which they come, which is their lock order; `p_places` says where each stood in the
+ * change. All null when every claim was taken, otherwise the first that somebody else holds, with its holder. The
+ * caller then undoes those that were taken.
  */
 export const takeClaims = `
 create or replace function {schema}.take_claims(
@@ -10,7 +10,7 @@ create or replace function {schema}.take_claims(
   out o_kind text, out o_fingerprint text, out o_resource text
 ) language plpgsql set enable_seqscan = off as $claims$
 declare
-  v_clock bigint := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock bigint := {schema}.store_clock();
   v_lost integer;
 begin
   for v_at in 1 .. cardinality(p_names) loop

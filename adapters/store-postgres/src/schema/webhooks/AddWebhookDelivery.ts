@@ -1,4 +1,7 @@
-/** Adds a delivery to an active endpoint. The outcome is `recorded`, `stale` or `claim_taken`; all but the first leave no trace. */
+/**
+ * Adds a delivery to an active endpoint. The outcome is `recorded`, `stale` or `claim_taken`; all but the first leave
+ * no trace.
+ */
 export const addWebhookDelivery = `
 create or replace function {schema}.add_webhook_delivery(
   p_organization text, p_endpoint text, p_delivery text, p_event text, p_event_type text, p_created_at bigint,

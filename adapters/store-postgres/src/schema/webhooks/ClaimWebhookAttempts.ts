@@ -1,14 +1,16 @@
 /**
- * Opens attempts of deliveries that are due, for the worker `p_token` and for `p_nanos`, at a cost that follows what is due.
+ * Opens attempts of deliveries that are due, for the worker `p_token` and for `p_nanos`, at a cost that follows what is
+ * due.
  *
- * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens attempts of
- * an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An organization, its
- * deleted endpoints included, has about `p_per_organization` at most, beyond which each endpoint still gets `p_assured`. Those
- * that have the fewest open come first, so that an endpoint that does not answer holds up nobody.
+ * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens
+ * attempts of an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An
+ * organization, its deleted endpoints included, has about `p_per_organization` at most, beyond which each endpoint
+ * still gets `p_assured`. Those that have the fewest open come first, so that an endpoint that does not answer holds up
+ * nobody.
  *
- * Only endpoints with something in the queue `due` are looked at, however many deliveries wait for a retry: those whose time
- * has come are moved there first. Plans are made once for each connection: one that is made for the very arguments costs more
- * than it saves.
+ * Only endpoints with something in the queue `due` are looked at, however many deliveries wait for a retry: those whose
+ * time has come are moved there first. Plans are made once for each connection: one that is made for the very arguments
+ * costs more than it saves.
  */
 export const claimWebhookAttempts = `
 create or replace function {schema}.claim_webhook_attempts(
@@ -124,7 +126,8 @@ begin
   end if;
   -- What waits where nothing is sent, or for another time, is put away, a little of it while there is other work.
   for v_idle in
-    select e.organization, e.endpoint, e.status from unnest(v_idle_organizations, v_idle_endpoints) i (organization, endpoint)
+    select e.organization, e.endpoint, e.status
+      from unnest(v_idle_organizations, v_idle_endpoints) i (organization, endpoint)
       join {schema}.webhook_endpoint e on e.organization = i.organization and e.endpoint = i.endpoint
       limit p_limit for update of e skip locked
   loop

@@ -1,10 +1,11 @@
 /**
- * Makes the deliveries of an event, one for each endpoint that wants it. For the transaction that records the event, right
- * after it is inserted, and only where the organization has an endpoint: most have none, and asking costs less than this call.
+ * Makes the deliveries of an event, one for each endpoint that wants it. For the transaction that records the event,
+ * right after it is inserted, and only where the organization has an endpoint: most have none, and asking costs less
+ * than this call.
  *
- * It sees the endpoints whose change was committed when it runs. One that is made while an event is being recorded may miss
- * that event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to count what is
- * kept for them and to see whether they are active again.
+ * It sees the endpoints whose change was committed when it runs. One that is made while an event is being recorded may
+ * miss that event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to
+ * count what is kept for them and to see whether they are active again.
  */
 export const fanOut = `
 create or replace function {schema}.fan_out(
@@ -27,7 +28,7 @@ begin
         and e.event_types && array['*', p_type]
       order by e.endpoint
   loop
-    v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+    v_clock := {schema}.store_clock();
     v_queue := 'due';
     if v_found.status = 'disabled' then
       continue when v_found.missed_since is not null;

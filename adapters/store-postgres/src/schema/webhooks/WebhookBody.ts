@@ -1,6 +1,7 @@
 /**
- * The canonical body of an event's deliveries (part 8), made of the event's canonical text. The state of a mandate follows
- * from the type of its event; an approved one is active if it had started by then, compared as text of equal length.
+ * The canonical body of an event's deliveries (part 8), made of the event's canonical text. The state of a mandate
+ * follows from the type of its event; an approved one is active if it had started by then, compared as text of equal
+ * length.
  */
 export const webhookBody = `
 create or replace function {schema}.webhook_body(p_organization text, p_mandate text, p_text text) returns text

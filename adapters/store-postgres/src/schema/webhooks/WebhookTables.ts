@@ -1,8 +1,8 @@
 /**
  * Webhook endpoints and their deliveries.
  *
- * Everybody takes locks in the same order: what an append locks, claims, endpoints by their key, deliveries. Whoever opens
- * attempts waits for nothing.
+ * Everybody takes locks in the same order: what an append locks, claims, endpoints by their key, deliveries. Whoever
+ * opens attempts waits for nothing.
  */
 export const webhookTables = `
 create table {schema}.webhook_endpoint (
@@ -48,8 +48,8 @@ create index webhook_delivery_later on {schema}.webhook_delivery (next_attempt_a
 create index webhook_delivery_open on {schema}.webhook_delivery (organization, endpoint) where open_token is not null;
 create index webhook_delivery_expiry on {schema}.webhook_delivery (open_expires_at) where open_token is not null;
 
--- A row for each endpoint, locked by whoever opens attempts of it, so that their number is exact. It is not the endpoint's own
--- row, which whoever records the ends of attempts locks meanwhile.
+-- A row for each endpoint, locked by whoever opens attempts of it, so that their number is exact. The endpoint's own row is
+-- left to those who record the ends of attempts meanwhile.
 create table {schema}.webhook_attempt_lock (
   organization text collate "C" not null,
   endpoint text collate "C" not null,
