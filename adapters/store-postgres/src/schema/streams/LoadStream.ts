@@ -1,13 +1,12 @@
 /**
- * What is open is found in an index of its own, and what is named by its key alone. The index that lists by state keeps
- * an entry of each reservation that there ever was until the table is vacuumed, and a plan made on few rows may prefer
- * it to the key; both cost more the longer the history. In the new index places are used again: 256 are as many as may
- * be open at a time.
+ * Loads all that one command needs, in one statement and from one snapshot, as a single row whose columns are null
+ * where there is nothing. The stream is that of a mandate, an authorization, an approval session, or a session's token;
+ * a token may be looked up without its organization.
+ *
+ * Open reservations are found in their own index, and what is named is found by its key alone: a plan made on few rows
+ * may prefer the index by state, which keeps an entry of each reservation there ever was until the table is vacuumed.
  */
-export const openReservations = `
-create index authorization_row_open on {schema}.authorization_row (organization, mandate, (ordinal % 256))
-  where reservation is not null;
-
+export const loadStream = `
 create or replace function {schema}.load_stream(
   p_organization text, p_kind text, p_reference text, p_authorization text, p_key text, p_approval boolean,
   out o_clock bigint, out o_organization text, out o_fingerprint text, out o_resource text,
@@ -23,7 +22,7 @@ declare
   v_named_mandate text;
   v_record text;
 begin
-  o_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  o_clock := {schema}.store_clock();
   o_organization := p_organization;
   if p_kind = 'mandate' then
     v_mandate := p_reference;

@@ -1,12 +1,11 @@
 /**
- * Signing keys that were compromised: out of the key set, without their private half, and never to sign again. The rows
- * stay, since whoever adds a key locks the first. Where the key that signs is withdrawn, another signs in the same step,
- * and one that waits for its turn is withdrawn with it, since it was kept in the same place.
+ * Withdraws a compromised signing key: it is out of the key set, without its private half, and never signs again. In
+ * the place of the key that signs now, another signs in the same step, and one that is yet to sign is withdrawn with
+ * it, since it was kept in the same place. The outcome is `withdrawn` (with the instant of an earlier withdrawal, if
+ * there was one) or `unknown`. Rows stay, since whoever adds a key locks the first.
  */
-export const withdrawnKeys = `
-alter table {schema}.signing_key add column withdrawn_at bigint;
-
-create function {schema}.withdraw_signing_key(
+export const withdrawSigningKey = `
+create or replace function {schema}.withdraw_signing_key(
   p_organization text, p_kid text, p_next_kid text, p_public_jwk text, p_sealed text,
   out o_outcome text, out o_withdrawn_at bigint, out o_signing text
 ) language plpgsql set enable_seqscan = off as $withdraw$
@@ -15,7 +14,7 @@ declare
   v_from bigint;
 begin
   perform 1 from {schema}.signing_key k where k.organization = p_organization and k.signs_from = 0 for update;
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   select k.kid into o_signing from {schema}.signing_key k
     where k.organization = p_organization and k.signs_from <= v_clock and k.withdrawn_at is null
     order by k.signs_from desc limit 1;
@@ -39,7 +38,7 @@ begin
       values (p_organization, p_next_kid, v_clock, v_from, p_public_jwk, p_sealed);
     o_signing := p_next_kid;
   end if;
-  update {schema}.signing_key k set withdrawn_at = v_clock, sealed = null, state = null,
+  update {schema}.signing_key k set withdrawn_at = v_clock, sealed = null,
       signs_from = case when k.signs_from <= v_clock then k.signs_from end
     where k.organization = p_organization and k.kid = p_kid;
   o_outcome := 'withdrawn';

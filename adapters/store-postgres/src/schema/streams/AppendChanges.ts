@@ -1,15 +1,15 @@
 /**
- * Many changes of different streams in one statement and one transaction, each recorded whole or not at all. It records
- * those that nothing stands against, and says of each what became of it: `appended`, `stale`, `out_of_time`, or `alone`,
- * which leaves no trace and asks for the change to be tried by itself, where it finds out what stands against it.
+ * Appends many changes to different streams in one statement and one transaction, each recorded whole or not at all.
+ * The outcome of each is `appended`, `stale`, `out_of_time`, or `alone`: it leaves no trace and is to be tried by
+ * itself (`append_one`), which finds out what stands against it.
  *
- * Changes come in the order of their streams and claims in the order of theirs, which is the order that everybody takes
- * locks in; a stream that somebody else has locked is not waited for. No two changes of one call may share a stream or
- * a claim, and none may hold a session, a subject or a claim that runs out. Statements are row by row: a set's plan,
+ * Changes come in the order of their streams and claims in their own, which is the order in which everybody takes
+ * locks; a stream that somebody else has locked is not waited for. No two changes of one call may share a stream or a
+ * claim, and none may hold a session, a subject or a claim that expires. Statements are row by row: a plan for a set,
  * made while the tables were empty, would read them whole for as long as it is kept.
  */
 export const appendChanges = `
-create function {schema}.append_changes(
+create or replace function {schema}.append_changes(
   p_schema integer,
   p_organizations text[], p_mandates text[], p_expected text[], p_record_before text[],
   p_before_seqs text[], p_before_hashes text[], p_before_bytes text[], p_first_at text[],
@@ -31,6 +31,7 @@ declare
   v_lost boolean := false;
   v_change integer;
   v_seq bigint[];
+  v_has_endpoints boolean;
 begin
   o_outcomes := array_fill('alone'::text, array[v_count]);
   v_seq := array_fill(0::bigint, array[v_count]);
@@ -62,7 +63,7 @@ begin
     end if;
   end loop;
 
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   for v_at in 1 .. v_count loop
     if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
       o_outcomes[v_at] := 'out_of_time';
@@ -85,7 +86,7 @@ begin
   end loop;
 
   -- Another's claim may have been waited for.
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   for v_at in 1 .. v_count loop
     if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
       o_outcomes[v_at] := 'out_of_time';
@@ -118,7 +119,14 @@ begin
     v_seq[v_change] := v_seq[v_change] + 1;
     insert into {schema}.event (organization, mandate, seq, schema, id, type, text)
       values (p_organizations[v_change], p_mandates[v_change], v_seq[v_change], p_schema, p_event_ids[v_at],
+        p_event_types[v_at], p_event_texts[v_at])
+      returning exists (
+        select from {schema}.webhook_endpoint e where e.organization = p_organizations[v_change] and e.slot is not null
+      ) into v_has_endpoints;
+    if v_has_endpoints then
+      perform {schema}.fan_out(p_organizations[v_change], p_mandates[v_change], p_event_ids[v_at],
         p_event_types[v_at], p_event_texts[v_at]);
+    end if;
   end loop;
   for v_at in 1 .. cardinality(p_rows) loop
     v_change := p_row_changes[v_at]::integer;

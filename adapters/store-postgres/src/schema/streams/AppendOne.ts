@@ -1,78 +1,18 @@
 /**
- * The same `append_one` at less cost, and a way to make deliveries without the trigger.
+ * Appends one change to one stream, all or nothing, in one statement.
  *
- * An append makes the deliveries of its events itself, and asks whether there are endpoints in the very statement that
- * writes the event: a trigger that is fired for each event costs more than what it finds out. What another function or an
- * older one writes says nothing of `by_trigger`, and its deliveries are made by the trigger as before.
+ * The outcome is `appended`, `stale`, `out_of_time`, `claim_taken` (with the holder), `newer` (a later release wrote
+ * the stream) or `broken` (the change cannot follow what is recorded); all but the first leave no trace.
  *
- * A change that can follow what is recorded is known by the one statement that locks the stream and advances it; only
- * where that finds nothing is the stream read, without a lock, to say what stands against the change. An authorization
- * that is closed is most likely there already, one that is open or was refused is most likely new.
+ * Every caller takes locks in the same order: the stream, the subject, claims by kind and name, webhook endpoints by
+ * their key. The clock is read under them. Claims come in lock order, and `p_claim_places` says where each stood in the
+ * change, so that of several that are taken the first one is answered.
+ *
+ * One statement locks the stream and advances it if the change can follow; only if it does not is the stream read,
+ * without a lock, to say why. An authorization that is closed is most likely there already, one that is open or was
+ * refused is most likely new, so that one is updated and the other inserted first.
  */
-export const leanAppend = `
-alter table {schema}.event add column by_trigger boolean not null default true;
-
-create function {schema}.fan_out(
-  p_organization text, p_mandate text, p_id text, p_type text, p_text text
-) returns void language plpgsql set enable_seqscan = off as $fan$
-declare
-  v_found record;
-  v_held record;
-  v_clock bigint;
-  v_queue text;
-  v_body text;
-begin
-  -- A transaction may record several events, which others want: all are locked at the first of them, in one order.
-  perform from {schema}.webhook_endpoint e where e.organization = p_organization and e.slot is not null
-      and e.status = 'disabled' and e.missed_since is null
-    order by e.endpoint for update;
-  for v_found in
-    select e.endpoint, e.status, e.missed_since from {schema}.webhook_endpoint e
-      where e.organization = p_organization and e.slot is not null
-        and e.event_types && array['*', p_type]
-      order by e.endpoint
-  loop
-    v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
-    v_queue := 'due';
-    if v_found.status = 'disabled' then
-      continue when v_found.missed_since is not null;
-      select e.status, e.held_until, e.held_left into v_held from {schema}.webhook_endpoint e
-        where e.organization = p_organization and e.endpoint = v_found.endpoint for update;
-      continue when v_held.status = 'deleted';
-      if v_held.status = 'disabled' then
-        if v_held.held_left <= 0 or v_clock >= v_held.held_until then
-          update {schema}.webhook_endpoint e set missed_since = v_clock
-            where e.organization = p_organization and e.endpoint = v_found.endpoint and e.missed_since is null;
-          continue;
-        end if;
-        update {schema}.webhook_endpoint e set held_left = e.held_left - 1
-          where e.organization = p_organization and e.endpoint = v_found.endpoint;
-        v_queue := 'frozen';
-      end if;
-    end if;
-    v_body := coalesce(v_body, {schema}.webhook_body(p_organization, p_mandate, p_text));
-    insert into {schema}.webhook_delivery (organization, endpoint, delivery, event, event_type, created_at, state,
-        queue, next_attempt_at, body)
-      values (p_organization, v_found.endpoint,
-        'dlv_' || substr(p_id, 5, 10) || left(replace(gen_random_uuid()::text, '-', ''), 16),
-        p_id, p_type, v_clock, 'pending', v_queue, v_clock, v_body);
-  end loop;
-end
-$fan$;
-
-create or replace function {schema}.fan_out_event() returns trigger language plpgsql as $trigger$
-begin
-  perform 1 from {schema}.webhook_endpoint e where e.organization = new.organization and e.slot is not null limit 1;
-  if found then
-    perform {schema}.fan_out(new.organization, new.mandate, new.id, new.type, new.text);
-  end if;
-  return null;
-end
-$trigger$;
-
-create or replace trigger fan_out after insert on {schema}.event for each row when (new.by_trigger)
-  execute function {schema}.fan_out_event();
-
+export const appendOne = `
 create or replace function {schema}.append_one(
   p_organization text, p_mandate text, p_expected bigint, p_record_before bigint, p_broken text,
   p_before_seq bigint, p_before_hash text, p_before_bytes bigint, p_first_at bigint,
@@ -134,7 +74,7 @@ begin
     end if;
   end if;
 
-  v_clock := (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000;
+  v_clock := {schema}.store_clock();
   if v_clock >= p_record_before then o_outcome := 'out_of_time'; raise sqlstate 'SV000'; end if;
   if p_broken is not null then
     o_outcome := 'broken'; o_detail := p_broken; raise sqlstate 'SV000';
@@ -162,8 +102,7 @@ begin
     raise sqlstate 'SV000';
   end if;
   -- Another's claim may have been waited for.
-  if cardinality(p_claim_kinds) > 0
-      and (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000 >= p_record_before then
+  if cardinality(p_claim_kinds) > 0 and {schema}.store_clock() >= p_record_before then
     o_outcome := 'out_of_time'; raise sqlstate 'SV000';
   end if;
 
@@ -172,9 +111,9 @@ begin
   if v_follows is not true then raise sqlstate 'SV000'; end if;
 
   for v_at in 1 .. cardinality(p_event_texts) loop
-    insert into {schema}.event (organization, mandate, seq, schema, id, type, text, by_trigger)
+    insert into {schema}.event (organization, mandate, seq, schema, id, type, text)
       values (p_organization, p_mandate, p_before_seq + v_at, p_schema, p_event_ids[v_at], p_event_types[v_at],
-        p_event_texts[v_at], false)
+        p_event_texts[v_at])
       returning exists (
         select from {schema}.webhook_endpoint e where e.organization = p_organization and e.slot is not null
       ) into v_has_endpoints;

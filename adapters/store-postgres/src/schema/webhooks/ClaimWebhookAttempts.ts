@@ -1,22 +1,19 @@
 /**
- * Claims and ends of attempts in one statement for many, at a cost that follows what is due.
+ * Opens attempts of deliveries that are due, for the worker `p_token` and for `p_nanos`, at a cost that follows what is
+ * due.
  *
- * `queue` is `later` while a delivery waits for a time to come: a claim takes those whose time has come to `due`, and looks
- * at endpoints with something `due` alone, however many wait for a retry. A claim gives each organization, and each
- * endpoint in it, a bounded share of what may be under way, those first that have the least of it: whoever does not answer
- * holds up nobody, and no longer if its endpoint is deleted meanwhile.
+ * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens
+ * attempts of an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An
+ * organization, its deleted endpoints included, has about `p_per_organization` at most, beyond which each endpoint
+ * still gets `p_assured`. Those that have the fewest open come first, so that an endpoint that does not answer holds up
+ * nobody.
  *
- * Plans are made once for each connection: one that is made for the very arguments costs more than it saves.
- *
- * What is called by earlier releases does the same as what they know it for, by way of the functions here.
+ * Only endpoints with something in the queue `due` are looked at, however many deliveries wait for a retry: those whose
+ * time has come are moved there first. Plans are made once for each connection: one that is made for the very arguments
+ * costs more than it saves.
  */
-export const webhookBatches = `
-create index webhook_delivery_later on {schema}.webhook_delivery (next_attempt_at) where queue = 'later';
-
-create function {schema}.store_clock() returns bigint language sql
-  as 'select (extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
-
-create function {schema}.claim_webhook_attempts(
+export const claimWebhookAttempts = `
+create or replace function {schema}.claim_webhook_attempts(
   p_token text, p_limit bigint, p_per_endpoint bigint, p_assured bigint, p_per_organization bigint, p_nanos bigint
 ) returns table (
   o_organization text, o_endpoint text, o_revision bigint, o_missed_since bigint, o_endpoint_record text,
@@ -75,10 +72,12 @@ begin
       where own.open < p_per_endpoint and (own.open < p_assured or every.open < p_per_organization)
       order by own.open, w.since, w.endpoint limit p_limit
   ) l;
-  -- One claim at a time of each endpoint keeps the number that are under way exact. Ends are recorded meanwhile.
-  select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints
-    from unnest(v_organizations, v_endpoints) l (organization, endpoint)
-    where pg_try_advisory_xact_lock(hashtextextended(l.organization || l.endpoint, 0));
+  -- What is open at these endpoints is counted again below, by a statement that sees what the holder before has opened.
+  select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints from (
+    select k.organization, k.endpoint from unnest(v_organizations, v_endpoints) w (organization, endpoint)
+      join {schema}.webhook_attempt_lock k on k.organization = w.organization and k.endpoint = w.endpoint
+      for update of k skip locked
+  ) l;
   if v_endpoints is not null then
     return query with picked as materialized (
       select r.organization, r.endpoint, r.delivery,
@@ -127,7 +126,8 @@ begin
   end if;
   -- What waits where nothing is sent, or for another time, is put away, a little of it while there is other work.
   for v_idle in
-    select e.organization, e.endpoint, e.status from unnest(v_idle_organizations, v_idle_endpoints) i (organization, endpoint)
+    select e.organization, e.endpoint, e.status
+      from unnest(v_idle_organizations, v_idle_endpoints) i (organization, endpoint)
       join {schema}.webhook_endpoint e on e.organization = i.organization and e.endpoint = i.endpoint
       limit p_limit for update of e skip locked
   loop
@@ -145,88 +145,4 @@ begin
   end loop;
 end
 $claim$;
-
-create or replace function {schema}.claim_webhook_deliveries(
-  p_token text, p_limit bigint, p_per_endpoint bigint, p_nanos bigint
-) returns table (
-  o_organization text, o_endpoint text, o_revision bigint, o_missed_since bigint, o_endpoint_record text,
-  o_delivery text, o_event text, o_event_type text, o_created_at bigint, o_state text, o_next_attempt_at bigint,
-  o_open_token text, o_open_at bigint, o_open_expires_at bigint, o_open_generation bigint, o_attempts text, o_body text
-) language plpgsql as $claim$
-begin
-  return query select * from {schema}.claim_webhook_attempts(p_token, p_limit, p_per_endpoint, p_per_endpoint,
-    8 * p_per_endpoint, p_nanos);
-end
-$claim$;
-
--- Endpoints, of which p_places says where in the others' lists each ended delivery belongs. Answers the places that were
--- recorded, each with its deliveries whole: not those that are stale nor, where there are several, those that somebody
--- else holds, which nobody here waits for.
-create function {schema}.record_webhook_ends(
-  p_organizations text[], p_endpoints text[], p_expected text[], p_statuses text[], p_held_until text[],
-  p_held_left text[], p_records text[],
-  p_places text[], p_deliveries text[], p_tokens text[], p_states text[], p_next_attempts text[], p_attempts text[]
-) returns setof bigint
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan as $record$
-declare
-  v_taken bigint[];
-  v_stale bigint[];
-begin
-  if cardinality(p_endpoints) = 1 then
-    select array_agg(1) into v_taken from (
-      select from {schema}.webhook_endpoint e where e.organization = p_organizations[1]
-        and e.endpoint = p_endpoints[1] and e.revision = p_expected[1]::bigint for update
-    ) l;
-  else
-    select array_agg(l.place) into v_taken from (
-      select p.place from unnest(p_organizations, p_endpoints, p_expected) with ordinality
-          p (organization, endpoint, expected, place)
-        join {schema}.webhook_endpoint e on e.organization = p.organization and e.endpoint = p.endpoint
-        where e.revision = p.expected::bigint
-        order by p.organization, p.endpoint for update of e skip locked
-    ) l;
-  end if;
-  -- Whoever changes an open attempt holds its endpoint first.
-  select array_agg(d.place) into v_stale from unnest(p_places::bigint[], p_deliveries, p_tokens) d (place, delivery, token)
-    where not exists (
-      select from {schema}.webhook_delivery w where w.organization = p_organizations[d.place]
-        and w.endpoint = p_endpoints[d.place] and w.delivery = d.delivery and w.open_token = d.token);
-  select array_agg(t.place) into v_taken from unnest(v_taken) t (place)
-    where v_stale is null or t.place <> all (v_stale);
-  if v_taken is null then return; end if;
-
-  update {schema}.webhook_endpoint e set revision = e.revision + 1, status = p_statuses[t.place],
-      held_until = nullif(p_held_until[t.place], '')::bigint, record = p_records[t.place],
-      held_left = case when p_statuses[t.place] = 'disabled' and e.status = 'disabled' then e.held_left
-        else nullif(p_held_left[t.place], '')::bigint end
-    from unnest(v_taken) t (place)
-    where e.organization = p_organizations[t.place] and e.endpoint = p_endpoints[t.place];
-  update {schema}.webhook_delivery w set state = d.state, next_attempt_at = nullif(d.next_attempt, '')::bigint,
-      attempts = d.attempts,
-      queue = case when d.state <> 'pending' then null when p_statuses[d.place] = 'active' then 'later'
-        else 'frozen' end,
-      open_token = null, open_at = null, open_expires_at = null, open_generation = null
-    from unnest(p_places::bigint[], p_deliveries, p_states, p_next_attempts, p_attempts)
-      d (place, delivery, state, next_attempt, attempts)
-    where d.place = any (v_taken) and w.organization = p_organizations[d.place] and w.endpoint = p_endpoints[d.place]
-      and w.delivery = d.delivery;
-  return query select unnest(v_taken);
-end
-$record$;
-
-create or replace function {schema}.record_webhook_attempts(
-  p_organization text, p_endpoint text, p_expected bigint, p_status text, p_event_types text[],
-  p_generation bigint, p_held_until bigint, p_held_left bigint, p_record text,
-  p_deliveries text[], p_tokens text[], p_states text[], p_next_attempts text[], p_attempts text[],
-  out o_revision bigint
-) language plpgsql as $record$
-begin
-  select p_expected + 1 into o_revision from {schema}.record_webhook_ends(
-    array[p_organization], array[p_endpoint], array[p_expected::text], array[p_status],
-    array[coalesce(p_held_until::text, '')], array[coalesce(p_held_left::text, '')], array[p_record],
-    array_fill('1'::text, array[cardinality(p_deliveries)]), p_deliveries, p_tokens, p_states, p_next_attempts,
-    p_attempts);
-end
-$record$;
 `
