@@ -6,7 +6,7 @@ import { ATTEMPTS_PER_ENDPOINT, WebhookWakeUp } from "@svc/domain/programs/Webho
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
-import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
 import { dripping, plainReceiver, silentReceiver } from "@svc/webhook-http/test/HostileReceiver"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
@@ -67,7 +67,7 @@ const neverAccepting: Effect.Effect<number, never, Scope.Scope> = Effect.acquire
   ({ worker }) => Effect.promise(() => worker.terminate())
 ).pipe(Effect.map(({ port }) => port))
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const stores = storesWith(server)
 const { open } = stores[1]!
 

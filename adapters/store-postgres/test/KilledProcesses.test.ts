@@ -1,8 +1,8 @@
 import { afterAll, describe, it } from "@effect/vitest"
 import { assertShortSoak, SHORT_SOAK_TIMEOUT } from "../soak/ShortSoak.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 describe.skipIf(server === undefined)("server processes on one Postgres, killed at random instants", () => {
   afterAll(() => server?.stop())

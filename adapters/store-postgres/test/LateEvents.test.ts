@@ -6,14 +6,14 @@ import { recordMandate } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
 /*
  * An event whose transaction began early and commits late, by a process that knows nothing of the feed's order: it says
  * only what the release before said.
  */
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const url = Redacted.make(server?.url ?? "")
 const schema = `late_${randomBytes(6).toString("hex")}`
 

@@ -11,7 +11,7 @@ import * as PostgresStore from "../src/PostgresStore.ts"
 import { SigningKeyRecords } from "../src/SigningKeyRecords.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 /*
@@ -42,7 +42,7 @@ const NO_REQUEST = new Set(["acknowledge_history"])
 const isMigration = (text: string): boolean =>
   /^(?:do \$migration\$|create (?:schema|table) if not exists)/u.test(text)
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const schema = `test "${randomBytes(6).toString("hex")}"`
 
 const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>

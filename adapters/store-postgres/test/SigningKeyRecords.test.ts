@@ -12,9 +12,9 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "../src/SigningKeyRecords.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const keyOf = (kid: string) => ({
   publicJwk: { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", kid, x: "x", y: "y" } as const,
