@@ -8,6 +8,7 @@ import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { dripping, plainReceiver, silentReceiver } from "@svc/webhook-http/test/HostileReceiver"
 import * as WebhookTransportHttp from "@svc/webhook-http/WebhookTransportHttp"
 import { Clock, Deferred, Duration, Effect, Fiber, Layer, Redacted, type Scope } from "effect"
@@ -100,7 +101,7 @@ const spawnWorker = ({ options, url }: OpenStore) =>
     Effect.sync(() => {
       const child = spawn(process.execPath, [SVC, "worker"], {
         env: {
-          PATH: process.env.PATH ?? "",
+          ...leastEnvironment(),
           SVC_ENVIRONMENT: "test",
           SVC_STORE: url,
           SVC_MASTER_KEY: encodeBase64Url(options.masterKey!),

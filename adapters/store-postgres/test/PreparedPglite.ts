@@ -3,6 +3,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { Effect, Layer } from "effect"
+import * as PgliteStore from "../src/PgliteStore.ts"
 import { ended } from "./TestPostgres.ts"
 
 /*
@@ -48,3 +50,18 @@ export const copyPglite = async (folder: string): Promise<void> => {
   mkdirSync(dirname(folder), { recursive: true })
   cpSync(template, folder, { recursive: true })
 }
+
+/** The folder of such a database, removed with the scope. */
+export const preparedPglite = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const parent = mkdtempSync(join(tmpdir(), "svc-pglite-"))
+    await copyPglite(join(parent, "data"))
+    return { parent, folder: join(parent, "data") }
+  }),
+  ({ parent }) => Effect.sync(() => rmSync(parent, { recursive: true, force: true }))
+).pipe(Effect.map(({ folder }) => folder))
+
+/** The storage ports on such a database. */
+export const preparedStore = Layer.unwrap(
+  Effect.map(preparedPglite, (folder) => PgliteStore.layer({ folder }))
+)
