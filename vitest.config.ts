@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config"
 
-/** Files that share nothing but modules, which a worker then loads once for all of them. */
+/** Files that start no server, no program and no database. */
 const CORE = [
   "packages/*/src/**/*.test.ts",
   "packages/*/test/**/*.test.ts",
@@ -14,7 +14,7 @@ const STORES = ["adapters/store-postgres/{src,test}/**/*.test.ts"]
 /** Files that drive a real browser. */
 const BROWSER = ["adapters/http-server/test/browser/**/*.test.ts"]
 
-/** Files that start servers, set variables of the environment or watch their own process: each has one of its own. */
+/** Files that start servers and programs, and what is read by them. */
 const SERVICE = ["adapters/*/{src,test,browser}/**/*.test.ts", "examples/*/src/**/*.test.ts"]
 
 const DATABASES = "./adapters/store-postgres/test/SharedDatabases.ts"
@@ -24,8 +24,10 @@ export default defineConfig({
     // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
     maxWorkers: 2,
     testTimeout: 30_000,
+    // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
+    isolate: false,
     projects: [
-      { extends: true, test: { name: "core", include: CORE, isolate: false } },
+      { extends: true, test: { name: "core", include: CORE } },
       { extends: true, test: { name: "stores", include: STORES, globalSetup: DATABASES } },
       { extends: true, test: { name: "browser", include: BROWSER } },
       {
