@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./scripts/LongestFirst.ts"
 
 /** Files that start no server, no program and no database. */
 const CORE = [
@@ -23,6 +24,7 @@ export default defineConfig({
   test: {
     // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
     isolate: false,
