@@ -5,7 +5,7 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 const CORE = [
   "packages/*/src/**/*.test.ts",
   "packages/*/test/**/*.test.ts",
-  "adapters/{guarded-http,identity-jwt,passkey-webauthn,signer,store-memory,time-zones}/**/*.test.ts",
+  "adapters/!(cli|http-server|store-postgres)/**/*.test.ts",
   "checks/**/*.test.ts"
 ]
 
