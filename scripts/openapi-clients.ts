@@ -9,7 +9,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { openApiText } from "@svc/http-server/api/DocumentRoutes"
+import { openApiText } from "@svc/http-server/reference/DocumentRoutes"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const cache = join(root, "node_modules", ".cache", "openapi-clients")

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Effect } from "effect"
-import { nearestOf } from "../config/Nearest.ts"
+import { nearestOf } from "../config/DidYouMean.ts"
 import { badUsage, type StartFault } from "../start/StartFault.ts"
 
 /** How an option is written: with one value, with a value each time it is given, or alone. */

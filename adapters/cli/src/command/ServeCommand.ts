@@ -7,7 +7,7 @@ import { readOptions } from "./CommandOptions.ts"
 const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   const config = yield* serverConfig
   const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
-    Promise.all([import("../start/Service.ts"), import("@svc/domain/workers/Worker")])
+    Promise.all([import("../start/CompositionRoot.ts"), import("@svc/domain/workers/Worker")])
   )
   const announced = Layer.effectDiscard(
     Effect.acquireRelease(

@@ -1,13 +1,13 @@
 import { isIP } from "node:net"
 import { join } from "node:path"
-import { DEFAULT_RATE, type Rate } from "@svc/http-server/api/RateLimit"
+import { DEFAULT_RATE, type Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, parseTrustedProxies, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Config, Console, Effect, type LogLevel, Option, Redacted, Result } from "effect"
 import { allOf, badSetting, type StartFault } from "../start/StartFault.ts"
-import { nearestOf } from "./Nearest.ts"
+import { nearestOf } from "./DidYouMean.ts"
 import { parseStore, STORE_FORM, type StoreSetting, storeFaultOf } from "./StoreSetting.ts"
 
 /** A value read from the environment, and what `--help` says about it. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { nearestOf } from "./Nearest.ts"
+import { nearestOf } from "./DidYouMean.ts"
 import { postgresAddressOf } from "./PostgresUrl.ts"
 
 describe("the address in the URL of a Postgres server", () => {

@@ -1,4 +1,4 @@
-import { nearestOf } from "./Nearest.ts"
+import { nearestOf } from "./DidYouMean.ts"
 
 const SCHEMES = ["postgres:", "postgresql:"]
 

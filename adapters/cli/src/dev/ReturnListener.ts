@@ -1,6 +1,6 @@
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { refusing } from "@svc/http-server/api/RefusalProblem"
 import { httpListener } from "@svc/http-server/http/HttpListener"
+import { refusing } from "@svc/http-server/http/RefusalProblem"
 import { makeRouteTable, type Route } from "@svc/http-server/http/RouteTable"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"

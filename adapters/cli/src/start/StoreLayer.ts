@@ -15,8 +15,8 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type PostgresAddress, postgresAddressOf } from "../config/PostgresUrl.ts"
 import type { StoreSetting } from "../config/StoreSetting.ts"
+import { connectionTo, patiently, settingsFault } from "./DatabaseConnection.ts"
 import { databaseFault, nameOf } from "./DatabaseFault.ts"
-import { connectionTo, patiently, settingsFault } from "./DatabaseReach.ts"
 import { badSetting, EXIT_TEMPORARY, StartFault, StopFault } from "./StartFault.ts"
 
 /** The storage ports of the domain. */

@@ -7,10 +7,10 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CurrentRequest, type RequestFacts } from "../http/CurrentRequest.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
+import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
 import type { Route } from "../http/RouteTable.ts"
 import { type Answer, JsonText } from "./Answer.ts"
-import { type Admitted, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
-import { type DomainRefusal, refusing } from "./RefusalProblem.ts"
+import { type AdmittedRequest, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
 
 type EndpointsOf<Group> = HttpApiGroup.Endpoints<Group>
 type EndpointAt<Group, Id extends string> = HttpApiEndpoint.WithIdentifier<EndpointsOf<Group>, Id>
@@ -92,7 +92,7 @@ const served = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
   })
 }
 
-const callOf = (params: object, admitted: Admitted): Call<HttpApiEndpoint.Top> => ({
+const callOf = (params: object, admitted: AdmittedRequest): Call<HttpApiEndpoint.Top> => ({
   params,
   query: admitted.query,
   get organization() {
@@ -107,7 +107,7 @@ const callOf = (params: object, admitted: Admitted): Call<HttpApiEndpoint.Top> =
   }
 })
 
-const callerOf = (admitted: Admitted): Organization => {
+const callerOf = (admitted: AdmittedRequest): Organization => {
   if (admitted.organization === undefined) throw new Error("a route without an API key has no organization")
   return admitted.organization
 }

@@ -2,8 +2,8 @@ import { Signer } from "@svc/domain/ports/Signer"
 import { KeySetApi } from "@svc/protocol/api/KeySetApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { entityTag, namesTag } from "../http/EntityTag.ts"
 import { type Answer, JsonText } from "./Answer.ts"
-import { entityTag, namesTag } from "./EntityTag.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
 /** A verifier may keep the key set for five minutes (part 1). */

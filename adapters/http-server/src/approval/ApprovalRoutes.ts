@@ -14,10 +14,10 @@ import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { keptResponse } from "../http/KeptResponse.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
+import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
 import type { Route } from "../http/RouteTable.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
@@ -25,9 +25,9 @@ import {
   type ActionRule,
   approvalCookie,
   approvalGate,
-  tellLog,
-  tokenOfPath,
-  withToken
+  lookUpToken,
+  noteSubject,
+  pathToken
 } from "./ApprovalGate.ts"
 import { approvalPage, busyPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
@@ -73,18 +73,18 @@ const wantsPage = Effect.map(
  */
 const openPage = Effect.gen(function* () {
   const language = yield* languageOf
-  const opened = yield* withToken((token) => refusing(openApprovalPage({ token, language })))
-  yield* tellLog(opened.about)
+  const opened = yield* lookUpToken((token) => refusing(openApprovalPage({ token, language })))
+  yield* noteSubject(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 })
 
 /** Why the link of this request is closed. */
 const closedLink = Effect.gen(function* () {
-  const token = yield* tokenOfPath
+  const token = yield* pathToken
   if (token === undefined) return UNKNOWN_LINK
   const link = yield* refusing(readClosedLink({ token, cookieOf: yield* approvalCookie }))
-  if (link.about !== undefined) yield* tellLog(link.about)
+  if (link.about !== undefined) yield* noteSubject(link.about)
   return link
 })
 

@@ -14,13 +14,14 @@ import {
 } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { readCheckedBody } from "../gate/RequestSteps.ts"
+import { MAX_BODY_BYTES, parseBody } from "../gate/StrictBody.ts"
 import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { httpListener } from "./HttpListener.ts"
 import { keptResponse } from "./KeptResponse.ts"
 import { Refused } from "./ProblemResponse.ts"
 import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
 import { makeRouteTable } from "./RouteTable.ts"
-import { MAX_BODY_BYTES, readStrictJson } from "./StrictBody.ts"
 
 const BASE_URL = "https://api.example"
 const JSON_TYPE = "Content-Type: application/json"
@@ -58,7 +59,10 @@ const routes = (gate: Gate) =>
   HttpRouter.addAll([
     HttpRouter.route("GET", "/v1/things/:thing_id", Effect.map(HttpRouter.params, json)),
     HttpRouter.route("POST", "/v1/things", (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.map(readStrictJson(request), json)
+      Effect.map(
+        Effect.flatMap(readCheckedBody(request, "always"), (bytes) => Effect.fromResult(parseBody(bytes))),
+        json
+      )
     ),
     HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
     HttpRouter.route("GET", "/large", Effect.succeed(json("x".repeat(LARGE_ANSWER_BYTES)))),

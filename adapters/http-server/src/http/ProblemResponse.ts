@@ -7,9 +7,9 @@ import {
   type ProblemCode,
   problemPath
 } from "@svc/protocol/Problem"
-import { Data, Effect } from "effect"
+import { Data } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import type { RequestFacts } from "./CurrentRequest.ts"
 
 /** What a refusal says. */
 export interface RefusalFacts {
@@ -53,11 +53,7 @@ const headersOf = (refused: Refused): Readonly<Record<string, string>> =>
     ? { "www-authenticate": "Bearer", ...refused.headers }
     : (refused.headers ?? {})
 
-/** The response to a refused request; notes the problem's code for the log. */
-export const problemResponse = (refused: Refused): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  Effect.map(CurrentRequest, (facts) => respondWithProblem(refused, facts))
-
-/** As `problemResponse`, where the facts of the request are at hand. */
+/** The response to a refused request; records the code of the problem for the log line. */
 export const respondWithProblem = (
   refused: Refused,
   facts: RequestFacts

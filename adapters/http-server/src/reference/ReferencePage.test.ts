@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { openApiText } from "../api/DocumentRoutes.ts"
+import { openApiText } from "./DocumentRoutes.ts"
 import { prose } from "./Markdown.ts"
 import { referencePage } from "./ReferencePage.ts"
 

@@ -12,6 +12,6 @@ export interface SampleOrganizationFacts {
  * which listens on loopback. Default: none.
  */
 export const SampleOrganization = Context.Reference<SampleOrganizationFacts | undefined>(
-  "@svc/http-server/api/SampleOrganization",
+  "@svc/http-server/reference/SampleOrganization",
   { defaultValue: () => undefined }
 )

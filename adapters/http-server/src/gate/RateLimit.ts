@@ -1,9 +1,9 @@
 import { Clock, Context, Effect, Layer } from "effect"
-import * as FailedCredentials from "../http/FailedCredentials.ts"
-import { rateLimitHeaders } from "../http/RateLimitHeaders.ts"
-import { makeTokenBuckets, type Rate, type TokenBuckets } from "../http/TokenBuckets.ts"
+import * as FailedCredentials from "./FailedCredentials.ts"
+import { rateLimitHeaders } from "./RateLimitHeaders.ts"
+import { makeTokenBuckets, type Rate, type TokenBuckets } from "./TokenBuckets.ts"
 
-export type { Rate } from "../http/TokenBuckets.ts"
+export type { Rate } from "./TokenBuckets.ts"
 
 /** What each API key may ask unless the deployment says otherwise (part 9). */
 export const DEFAULT_RATE: Rate = { rate: 100, burst: 200 }
@@ -18,7 +18,7 @@ export interface Taken {
 export class RateLimit extends Context.Service<
   RateLimit,
   { readonly take: (apiKeyId: string) => Effect.Effect<Taken> }
->()("@svc/http-server/api/RateLimit") {}
+>()("@svc/http-server/gate/RateLimit") {}
 
 const UNLIMITED: Taken = { allowed: true, headers: {} }
 

@@ -4,7 +4,7 @@ import { HistoryChanged, InvalidCursor, WebhookTargetNotAllowed } from "@svc/dom
 import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { startApi } from "../../test/ApiUnderTest.ts"
-import { problemPage } from "./ProblemPages.ts"
+import { problemPage } from "../reference/ProblemPages.ts"
 import { refusedOf, refusing } from "./RefusalProblem.ts"
 
 describe("refusing", () => {

@@ -3,7 +3,7 @@ import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
 import { illFormedStrings, parseStrictJson } from "@svc/protocol/StrictJson"
 import { ByteSize, Effect, Result } from "effect"
 import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
-import { Refused } from "./ProblemResponse.ts"
+import { Refused } from "../http/ProblemResponse.ts"
 
 /** Largest request body, in bytes (part 1). */
 export const MAX_BODY_BYTES = 64 * 1024
@@ -81,16 +81,4 @@ export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> 
     detail: "Must be well-formed Unicode without U+0000."
   }))
   return Result.fail(new Refused({ code: "validation_failed", errors }))
-}
-
-/**
- * The whole of it, for a route that has nothing to check between the size and the parsing: media type
- * and encoding, size, JSON. Without a body: 400 `malformed_json`.
- */
-export const readStrictJson = (
-  request: HttpServerRequest.HttpServerRequest
-): Effect.Effect<JsonValue, Refused> => {
-  const refused = checkMediaType(request.headers)
-  if (refused !== undefined) return Effect.fail(refused)
-  return Effect.flatMap(readBody(request), (bytes) => Effect.fromResult(parseBody(bytes)))
 }

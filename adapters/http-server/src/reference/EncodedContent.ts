@@ -1,7 +1,7 @@
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import Negotiator from "negotiator"
-import { entityTag } from "./EntityTag.ts"
+import { entityTag } from "../http/EntityTag.ts"
 
 /** Encodings of a document, the smallest first. */
 const ENCODINGS = ["br", "gzip", "identity"] as const

@@ -3,20 +3,19 @@ import { PROBLEM_CODES, problemPath } from "@svc/protocol/Problem"
 import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
-import { Refused } from "../http/ProblemResponse.ts"
+import { refuseParameters, requireAcceptable } from "../gate/RequestSteps.ts"
+import { namesTag } from "../http/EntityTag.ts"
+import type { Refused } from "../http/ProblemResponse.ts"
 import type { Route } from "../http/RouteTable.ts"
-import { FAVICON, REFERENCE_ASSETS, type ReferenceAsset } from "../reference/ReferenceAssets.ts"
-import { referencePage } from "../reference/ReferencePage.ts"
-import { accepts } from "./Acceptance.ts"
 import {
   acceptedEncoding,
   type EncodedContent,
   type EncodedDocument,
   encodedContent
 } from "./EncodedContent.ts"
-import { namesTag } from "./EntityTag.ts"
 import { problemPage } from "./ProblemPages.ts"
-import { parseQuery } from "./QueryString.ts"
+import { FAVICON, REFERENCE_ASSETS, type ReferenceAsset } from "./ReferenceAssets.ts"
+import { referencePage } from "./ReferencePage.ts"
 import { SampleOrganization, type SampleOrganizationFacts } from "./SampleOrganization.ts"
 
 const HTML = "text/html; charset=utf-8"
@@ -39,16 +38,8 @@ const DOCS_POLICY =
 type Request = HttpServerRequest.HttpServerRequest
 type Headers = Readonly<Record<string, string>>
 
-/** What a document's request must be: without a query, and accepting the document's type (parts 1 and 2). */
-const admit = (request: Request, mediaType: string): Effect.Effect<void, Refused> => {
-  const query = parseQuery(request.url)
-  if (query === undefined || Object.keys(query).length > 0) {
-    return Effect.fail(new Refused({ code: "malformed_request", detail: "This route takes no query." }))
-  }
-  return accepts(request.headers.accept, mediaType)
-    ? Effect.void
-    : Effect.fail(new Refused({ code: "not_acceptable" }))
-}
+const admit = (request: Request, mediaType: string): Effect.Effect<void, Refused> =>
+  Effect.andThen(refuseParameters(request), requireAcceptable(request, mediaType))
 
 /** The document, or 304 for whoever has it. */
 const respond = (

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { Refused } from "../http/ProblemResponse.ts"
 import { FailedCredentials, layer, layerOff } from "./FailedCredentials.ts"
-import { Refused } from "./ProblemResponse.ts"
 
 const HOME = "203.0.113.7"
 

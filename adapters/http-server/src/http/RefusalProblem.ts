@@ -11,7 +11,7 @@ import {
 } from "@svc/domain/webhook/WebhookTarget"
 import type { ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
-import { Refused } from "../http/ProblemResponse.ts"
+import { Refused } from "./ProblemResponse.ts"
 import { stateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
