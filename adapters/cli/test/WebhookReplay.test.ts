@@ -8,7 +8,8 @@ import { ConfigProvider, Console, Effect, Layer, Result } from "effect"
 import { afterEach, vi } from "vitest"
 import { svc } from "../src/command/SvcCommand.ts"
 import { StandardInput } from "../src/command/WebhookCommands.ts"
-import type { CheckFailed, StartFault } from "../src/start/StartFault.ts"
+import type { CheckFailed } from "../src/start/RunCommand.ts"
+import type { StartFault } from "../src/start/StartFault.ts"
 import {
   awaited,
   endpointsOf,

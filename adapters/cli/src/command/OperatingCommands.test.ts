@@ -6,12 +6,13 @@ import { assert, describe, it } from "@effect/vitest"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { ConfigProvider, Effect } from "effect"
-import { CheckFailed, StartFault } from "../start/StartFault.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
+import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
-import { answerOf } from "./StoreCommand.ts"
+import { runStoreCommand } from "./StoreCommand.ts"
 import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
@@ -91,7 +92,7 @@ describe("the operating commands of the README", () => {
             continue
           }
           const answer: Readonly<Record<string, unknown>> = JSON.parse(
-            JSON.stringify(yield* answerOf(command, given.slice(2), Effect.provideContext(context)))
+            JSON.stringify(yield* runStoreCommand(command, given.slice(2), Effect.provideContext(context)))
           )
           ran.push(command.name)
           if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)

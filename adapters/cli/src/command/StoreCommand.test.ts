@@ -15,7 +15,7 @@ import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
-import { answerOf } from "./StoreCommand.ts"
+import { runStoreCommand } from "./StoreCommand.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -43,7 +43,7 @@ const run = Effect.fnUntraced(function* (text: string, options: ReadonlyArray<st
   const command = COMMANDS.find(({ name }) => name === text)
   if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
   const context = yield* Effect.context<StoragePorts>()
-  const answer = yield* answerOf(command, options, Effect.provideContext(context)).pipe(
+  const answer = yield* runStoreCommand(command, options, Effect.provideContext(context)).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...ENV, ...env } }))
   )
   // biome-ignore lint/suspicious/noExplicitAny: the tests look at what comes out.
@@ -423,7 +423,7 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
 describe("bad options", () => {
   const untouched = () => Effect.die(new Error("the store was opened"))
   const lineOf = (name: string, options: ReadonlyArray<string>, env: Env = {}) =>
-    answerOf(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
+    runStoreCommand(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
       Effect.flip,
       Effect.map(({ exitCode, line }) => `${exitCode} ${line}`),
       Effect.provideService(

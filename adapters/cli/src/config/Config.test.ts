@@ -1,15 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
-import {
-  DEV_HELP,
-  devConfig,
-  helpOf,
-  SETTINGS_OF,
-  serverConfig,
-  settingWarnings,
-  workerConfig
-} from "./Config.ts"
+import { devConfig, serverConfig, workerConfig } from "./Config.ts"
+import { DEV_HELP, helpOf, SETTINGS_OF } from "./SettingsHelp.ts"
+import { settingWarnings } from "./SettingWarnings.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 

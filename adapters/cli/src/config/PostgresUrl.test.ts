@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { nearestOf } from "./DidYouMean.ts"
+import { didYouMean } from "./DidYouMean.ts"
 import { postgresAddressOf } from "./PostgresUrl.ts"
 
 describe("the address in the URL of a Postgres server", () => {
@@ -50,7 +50,7 @@ describe("the nearest known name", () => {
       ["hsot", "host"],
       ["password", undefined]
     ] as const) {
-      assert.strictEqual(nearestOf(name, known), expected, name)
+      assert.strictEqual(didYouMean(name, known), expected, name)
     }
   })
 })

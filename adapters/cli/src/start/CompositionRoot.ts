@@ -18,7 +18,7 @@ import type { ServerConfig } from "../config/Config.ts"
 import type { StoreOptions } from "./StoreLayer.ts"
 import * as StoreLayer from "./StoreLayer.ts"
 
-const deployment = (config: ServerConfig) =>
+const deploymentLayer = (config: ServerConfig) =>
   Layer.succeed(
     Deployment,
     Deployment.of({
@@ -31,7 +31,7 @@ const deployment = (config: ServerConfig) =>
     })
   )
 
-/** The ports of the domain: what both listeners stand on, built once. */
+/** The adapters that implement the ports of the domain, shared by both listeners and the worker. */
 export const portsLayer = (config: ServerConfig, options: StoreOptions) =>
   Layer.mergeAll(
     Layer.provideMerge(
@@ -47,20 +47,20 @@ export const portsLayer = (config: ServerConfig, options: StoreOptions) =>
     }),
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
-    deployment(config)
+    deploymentLayer(config)
   )
 
-const limits = (config: ServerConfig) =>
+const rateLimitLayer = (config: ServerConfig) =>
   config.rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(config.rateLimit)
 
-/** Both listeners. `portsLayer` is provided outside of them, so that they share it. */
+/** The listeners of the API and the approval pages. The caller provides `portsLayer`, so that both share one store. */
 export const listenersLayer = (config: ServerConfig) => {
-  const shared = {
+  const common = {
     trustedProxies: config.trustedProxies,
     ...(config.host === undefined ? {} : { host: config.host })
   }
   return Layer.merge(
-    ApiServer.layer({ port: config.port, ...shared }),
-    ApprovalServer.layer({ port: config.approvalPort, ...shared })
-  ).pipe(Layer.provide(limits(config)))
+    ApiServer.layer({ port: config.port, ...common }),
+    ApprovalServer.layer({ port: config.approvalPort, ...common })
+  ).pipe(Layer.provide(rateLimitLayer(config)))
 }
