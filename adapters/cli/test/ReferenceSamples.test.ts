@@ -114,7 +114,7 @@ const fakeNpm = (folder: string): string => {
 describe.skipIf(!hasTools)("the samples of the reference", () => {
   for (const shell of SHELLS) {
     it.live(
-      `run as they are in ${shell}`,
+      `run unchanged in ${shell}`,
       () =>
         Effect.gen(function* () {
           const service = yield* startService({ working: Layer.empty })

@@ -60,7 +60,7 @@ const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) 
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-describe("the operating commands of the README", () => {
+describe("README: the operating commands", () => {
   it.live(
     "run as they are written, in the live environment",
     () =>

@@ -67,8 +67,8 @@ const urlOf = (port: number, rest = "/shop") => `postgres://user:${SECRET}@127.0
 
 const at = (port: number) => `the database shop on 127.0.0.1:${port}`
 
-describe("a start on a database", () => {
-  it.live("that refuses says what the server says, and which server", () =>
+describe("a start on a Postgres server", () => {
+  it.live("quotes the refusal of the server and names it", () =>
     Effect.gen(function* () {
       for (const [code, message, exitCode] of [
         ["28P01", 'password authentication failed for user "user"', 78],
@@ -85,7 +85,7 @@ describe("a start on a database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("tells of a pooler that refuses what every session must have", () =>
+  it.live("reports a pooler that refuses the required session settings", () =>
     Effect.gen(function* () {
       const refusal = "unsupported startup parameter: default_transaction_isolation"
       const { port } = yield* answering(errorResponse("08P01", refusal))
@@ -95,7 +95,7 @@ describe("a start on a database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("waits for one that is starting up, and tells so once", () =>
+  it.live("waits for a server that is starting up, and says so once", () =>
     Effect.gen(function* () {
       const starting = errorResponse("57P03", "the database system is starting up")
       const { port } = yield* answering(starting, starting, errorResponse("3D000", "the last answer"))
@@ -105,7 +105,7 @@ describe("a start on a database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("ends with 75 and says how long it tried where nobody listens or nobody answers", () =>
+  it.live("exits 75 and says how long it tried if nobody listens or answers", () =>
     Effect.gen(function* () {
       const gone = yield* opened(() => {})
       gone.close()
@@ -120,7 +120,7 @@ describe("a start on a database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("that has no TLS is told apart from one whose certificate is not trusted", () =>
+  it.live("distinguishes a server without TLS from an untrusted certificate", () =>
     Effect.gen(function* () {
       const { port } = yield* opened((socket) => socket.on("data", () => socket.write("N")))
       for (const rest of ["?sslmode=require", "?ssl=true", "?sslrootcert=system"]) {
@@ -130,7 +130,7 @@ describe("a start on a database", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("trusts the certificate that is named, and no other", () =>
+  it.live("trusts the named root certificate alone", () =>
     Effect.gen(function* () {
       const { cert, key } = selfSignedCertificate(["localhost"])
       const { port } = yield* opened((socket) => {
@@ -162,7 +162,7 @@ describe("a start on a database", () => {
   )
 })
 
-describe("an error of the way to a database", () => {
+describe("databaseFault", () => {
   const place = { host: "::1", port: 5432, database: undefined }
 
   for (const [code, exitCode, words] of [
@@ -173,7 +173,7 @@ describe("an error of the way to a database", () => {
     ["CERT_HAS_EXPIRED", 78, "its certificate has expired"],
     ["EMFILE", 75, "it cannot be used (EMFILE)"]
   ] as const) {
-    it(`with ${code} is told in words`, () => {
+    it(`explains ${code}`, () => {
       const { exitCode: given, line } = databaseFault(
         { cause: Object.assign(new Error("x"), { code }) },
         place
@@ -182,7 +182,7 @@ describe("an error of the way to a database", () => {
     })
   }
 
-  it("keeps a server's words on one line, and short", () => {
+  it("cuts a server's message to one short line", () => {
     const error = Object.assign(new Error(`a\nb\u001b[0m${"c".repeat(300)}`), { code: "42P01" })
     const { line } = databaseFault(error, undefined)
     assert.match(line, /^the database: a b \[0mc{190,}\.\.\.$/u)

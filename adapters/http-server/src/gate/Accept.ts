@@ -1,8 +1,8 @@
 const ZERO_QUALITY = /;\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/iu
 
 /**
- * Whether an `Accept` header lets the route answer (part 2): it names the route's type,
- * `application/json`, or a range of either. No header, or an empty one, accepts everything.
+ * Whether an `Accept` header admits the route's media type or `application/json`, in which problems may be asked for
+ * (part 2). A missing or empty header accepts everything.
  */
 export const accepts = (accept: string | undefined, mediaType: string): boolean => {
   if (accept === undefined || accept.trim() === "") return true

@@ -42,8 +42,8 @@ const LIMITED = { outcome: "rate_limited", asked: false }
 
 const limited = Effect.provide(layer({ rate: 1, burst: 2 }))
 
-describe("failed credentials", () => {
-  it.effect("are looked up until their address has had its share, and again once time has passed", () =>
+describe("FailedCredentials", () => {
+  it.effect("refuses an address with too many failures, until time has passed", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* ask("a", failing), WRONG)
       assert.deepStrictEqual(yield* ask(undefined, failing), WRONG)
@@ -55,7 +55,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("lock out nothing that this process has just given out", () =>
+  it.effect("admits a credential that this process has just issued", () =>
     Effect.gen(function* () {
       for (const credential of ["a", "b"]) yield* ask(credential, failing)
       assert.deepStrictEqual(yield* ask("new"), LIMITED)
@@ -65,7 +65,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("say when to come again", () =>
+  it.effect("says when to retry", () =>
     Effect.gen(function* () {
       yield* ask("a", failing)
       yield* ask("b", failing)
@@ -82,7 +82,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("are counted for each address, in IPv6 for each /64", () =>
+  it.effect("counts by IPv4 address and by IPv6 /64", () =>
     Effect.gen(function* () {
       for (const address of [HOME, "2001:db8::1"]) {
         yield* ask("a", { ...failing, address })
@@ -94,7 +94,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("lock out no credential that was good when it was last used", () =>
+  it.effect("admits a credential that was valid when last used", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* ask("good"), FOUND)
       for (let failed = 0; failed < 9; failed++) yield* ask("a", failing)
@@ -103,7 +103,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("are not remembered as good once they fail", () =>
+  it.effect("forgets a credential that fails", () =>
     Effect.gen(function* () {
       yield* ask("good")
       assert.deepStrictEqual(yield* ask("good", failing), WRONG)
@@ -112,7 +112,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("do not count while it is the store that fails, nor when they are good", () =>
+  it.effect("counts neither failures of the store nor valid credentials", () =>
     Effect.gen(function* () {
       for (let asked = 0; asked < 9; asked++) {
         assert.isTrue((yield* ask(`a${asked}`, { answer: Effect.fail(down) })).asked)
@@ -122,7 +122,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("that are looked up at once are paid for later", () =>
+  it.effect("charges concurrent look-ups afterwards", () =>
     Effect.gen(function* () {
       const slow = { answer: Effect.andThen(Effect.yieldNow, Effect.fail(wrong)) }
       yield* Effect.all(
@@ -136,7 +136,7 @@ describe("failed credentials", () => {
     }).pipe(limited)
   )
 
-  it.effect("can be without a limit", () =>
+  it.effect("can be switched off", () =>
     Effect.gen(function* () {
       for (let failed = 0; failed < 1000; failed++) assert.isTrue((yield* ask("a", failing)).asked)
     }).pipe(Effect.provide(layerOff))

@@ -1,8 +1,8 @@
 import { isWellFormedText } from "@svc/protocol/Text"
 
 /**
- * The query of a URL by name, or `undefined` where it is malformed: a bad percent escape, a name that
- * comes twice, or text that is not well-formed. A plus sign is a space, as forms write it.
+ * The parameters of a URL's query, or `undefined` if it is malformed: an invalid percent escape, a repeated name, or text
+ * that is not well-formed Unicode. A plus sign stands for a space, as in forms.
  */
 export const parseQuery = (url: string): Readonly<Record<string, string>> | undefined => {
   const start = url.indexOf("?")

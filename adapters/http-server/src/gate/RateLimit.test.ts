@@ -5,8 +5,8 @@ import { layer, layerOff, RateLimit } from "./RateLimit.ts"
 
 const take = (key: string) => Effect.flatMap(RateLimit, (limit) => limit.take(key))
 
-describe("a token bucket", () => {
-  it.effect("gives its burst at once and its rate from then on", () =>
+describe("RateLimit (part 9)", () => {
+  it.effect("allows a burst at once and then the rate", () =>
     Effect.gen(function* () {
       for (let taken = 0; taken < 4; taken++) assert.isTrue((yield* take("a")).allowed)
       assert.isFalse((yield* take("a")).allowed)
@@ -19,7 +19,7 @@ describe("a token bucket", () => {
     }).pipe(Effect.provide(layer({ rate: 2, burst: 4 })))
   )
 
-  it.effect("is one for each API key", () =>
+  it.effect("counts each API key by itself", () =>
     Effect.gen(function* () {
       assert.isTrue((yield* take("a")).allowed)
       assert.isFalse((yield* take("a")).allowed)
@@ -27,13 +27,13 @@ describe("a token bucket", () => {
     }).pipe(Effect.provide(layer({ rate: 1, burst: 1 })))
   )
 
-  it.effect("can be off", () =>
+  it.effect("can be switched off", () =>
     Effect.gen(function* () {
       for (let taken = 0; taken < 1000; taken++) assert.isTrue((yield* take("a")).allowed)
     }).pipe(Effect.provide(layerOff))
   )
 
-  it.effect("says with each answer what is left, and with a refusal when the next is allowed", () =>
+  it.effect("states what is left and, on a refusal, when to retry", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* take("a")).headers, {
         ratelimit: '"api-key";r=1;t=4',
@@ -54,7 +54,7 @@ describe("a token bucket", () => {
     }).pipe(Effect.provide(layer({ rate: 0.25, burst: 2 })))
   )
 
-  it.effect("says nothing where there is no limit", () =>
+  it.effect("sends no headers without a limit", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual((yield* take("a")).headers, {})
     }).pipe(Effect.provide(layerOff))

@@ -5,30 +5,30 @@ import { makeTokenBuckets, type Rate, type TokenBuckets } from "./TokenBuckets.t
 
 export type { Rate } from "./TokenBuckets.ts"
 
-/** What each API key may ask unless the deployment says otherwise (part 9). */
+/** Default request rate of an API key (part 9). */
 export const DEFAULT_RATE: Rate = { rate: 100, burst: 200 }
 
-/** Whether a request may go on, and the headers that say what is left to its key: none where there is no limit. */
-export interface Taken {
+/** Whether a request is within the limit, and the `RateLimit` headers of its response; none without a limit. */
+export interface RateDecision {
   readonly allowed: boolean
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The request rate of each API key, in this process (part 9). */
+/** Limits the request rate of each API key, in this process (part 9). */
 export class RateLimit extends Context.Service<
   RateLimit,
-  { readonly take: (apiKeyId: string) => Effect.Effect<Taken> }
+  { readonly take: (apiKeyId: string) => Effect.Effect<RateDecision> }
 >()("@svc/http-server/gate/RateLimit") {}
 
-const UNLIMITED: Taken = { allowed: true, headers: {} }
+const UNLIMITED: RateDecision = { allowed: true, headers: {} }
 
-/** No limit, neither of keys nor of requests without a good one. */
+/** No limits: neither per API key nor on failed credentials. */
 export const layerOff: Layer.Layer<RateLimit | FailedCredentials.FailedCredentials> = Layer.merge(
   Layer.succeed(RateLimit, RateLimit.of({ take: () => Effect.succeed(UNLIMITED) })),
   FailedCredentials.layerOff
 )
 
-/** One bucket per API key, and one per address for requests without a good one. */
+/** One bucket per API key, and one per client address for failed credentials. */
 export const layer = (
   rate: Rate,
   failures: Rate = FailedCredentials.FAILED_CREDENTIALS_RATE
@@ -43,7 +43,7 @@ export const layer = (
     FailedCredentials.layer(failures)
   )
 
-const take = (buckets: TokenBuckets, rate: Rate, apiKeyId: string, now: number): Taken => {
+const take = (buckets: TokenBuckets, rate: Rate, apiKeyId: string, now: number): RateDecision => {
   const before = buckets.level(apiKeyId, now)
   const allowed = before.remaining > 0
   const level = allowed ? buckets.spend(apiKeyId, now) : before

@@ -1,9 +1,8 @@
 import type { Level, Rate } from "./TokenBuckets.ts"
 
 /**
- * What a limit says in an answer: the `RateLimit` fields of the IETF draft, and the three that they had before, which more
- * clients read. They name the seconds until all of the quota is there again, those of a refusal the seconds until a
- * request is allowed, as its `Retry-After` does.
+ * The `RateLimit` headers of the IETF draft, and the three of its earlier versions, which more clients read. The reset is
+ * when the quota is full again or, in a refusal, when the next request is allowed, like `Retry-After`.
  */
 export const rateLimitHeaders = (
   policy: "api-key" | "address",

@@ -5,7 +5,7 @@ import { Result } from "effect"
 import { parseBody } from "./StrictBody.ts"
 
 describe("parseBody", () => {
-  it("leaves a fraction that a double would round away to the schema, which names the member", () => {
+  it("keeps a fraction that a double would round away, so that the schema refuses it at its member", () => {
     const text =
       '{"kind":"SINGLE","subject_reference":"u","policy":{"currency":"EUR","max_amount":5000.0000000000000000001,"allowed_actions":["a"]},"window":{"ends_at":"2027-01-01T00:00:00Z"}}'
     const decoded = decodeBody(CreateMandateBody)(

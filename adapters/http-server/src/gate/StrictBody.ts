@@ -8,7 +8,7 @@ import { Refused } from "../http/ProblemResponse.ts"
 /** Largest request body, in bytes (part 1). */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** Whether the request says that it has a body. */
+/** Whether the headers announce a body. */
 export const hasBody = (headers: Headers.Headers): boolean =>
   headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
 
@@ -16,8 +16,8 @@ const JSON_MEDIA_TYPE = /^application\/json\s*(?:;|$)/iu
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/iu
 
 /**
- * Part 1: a body is `application/json` in UTF-8, whatever its other parameters, and not compressed.
- * Answers the refusal (415), or `undefined` when the headers are fine. Reads nothing.
+ * The refusal (415) of a body that is not announced as uncompressed `application/json` in UTF-8, or `undefined` (part 1).
+ * Other parameters of the media type are ignored.
  */
 export const checkMediaType = (headers: Headers.Headers): Refused | undefined => {
   const contentType = headers["content-type"]
@@ -40,21 +40,21 @@ const checkEncoding = (headers: Headers.Headers): Refused | undefined => {
   return new Refused({ code: "unsupported_media_type", detail: "A body must not be compressed." })
 }
 
-/** The connection ends with the answer, since the rest of the body is not going to be read. */
+/** The connection is closed, since the rest of the body will not be read. */
 const tooLarge = new Refused({ code: "payload_too_large", headers: { connection: "close" } })
 
-/** Reads a body of at most `MAX_BODY_BYTES`; a longer one is 413 before or while it arrives. */
+/** Reads a body of at most `MAX_BODY_BYTES`; a longer one is refused (413) as soon as that is known. */
 export const readBody = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Uint8Array, Refused> => {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
   return request.arrayBuffer.pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES)),
-    Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: unread })
+    Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: bodyRefusal })
   )
 }
 
-const unread = (error: HttpServerError.HttpServerError): Refused => {
+const bodyRefusal = (error: HttpServerError.HttpServerError): Refused => {
   const reason = error.reason
   if (reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge") return tooLarge
   return new Refused({
@@ -65,8 +65,8 @@ const unread = (error: HttpServerError.HttpServerError): Refused => {
 }
 
 /**
- * Parses a body by part 1: 400 `malformed_json` when it is not the JSON that is accepted (nothing at all
- * is not either), 422 `validation_failed` where it holds a string that is not well-formed.
+ * Parses a body (part 1): 400 `malformed_json` for anything but the accepted JSON, also for no bytes at all, and 422
+ * `validation_failed` for strings that are not well-formed Unicode.
  */
 export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
   const parsed = parseStrictJson(bytes, { keepFractions: true })

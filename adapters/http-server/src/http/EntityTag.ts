@@ -4,11 +4,8 @@ import { createHash } from "node:crypto"
 export const entityTag = (text: string | Uint8Array): string =>
   `"${createHash("sha256").update(text).digest("base64url")}"`
 
-/**
- * Whether `If-None-Match` names the tag (RFC 9110, section 13.1.2): any of the list, or `*`, compared
- * weakly.
- */
-export const namesTag = (ifNoneMatch: string | undefined, tag: string): boolean =>
+/** Whether `If-None-Match` matches the tag, by weak comparison (RFC 9110, section 13.1.2). */
+export const matchesTag = (ifNoneMatch: string | undefined, tag: string): boolean =>
   (ifNoneMatch ?? "").split(",").some((listed) => {
     const trimmed = listed.trim()
     return trimmed === "*" || trimmed.replace(/^W\//u, "") === tag

@@ -5,10 +5,10 @@ import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { startApi } from "../../test/ApiUnderTest.ts"
 import { problemPage } from "../reference/ProblemPages.ts"
-import { refusedOf, refusing } from "./RefusalProblem.ts"
+import { refusing, toRefused } from "./RefusalProblem.ts"
 
 describe("refusing", () => {
-  it.effect("answers keys that cannot be had as 503, to be repeated when a fetch may help", () =>
+  it.effect("answers 503 while identity keys are unavailable, with the time of the next fetch", () =>
     Effect.gen(function* () {
       const refused = yield* Effect.flip(
         refusing(Effect.fail(new IdentityKeysUnavailable({ cause: "down", retryAfterSeconds: 5 })))
@@ -19,12 +19,12 @@ describe("refusing", () => {
   )
 })
 
-describe("a cursor of another history", () => {
-  it("is told from a bad one by what to do", () => {
-    const { code, detail } = refusedOf(new HistoryChanged())
+describe("toRefused of HistoryChanged", () => {
+  it("has its own remedy as detail", () => {
+    const { code, detail } = toRefused(new HistoryChanged())
     assert.strictEqual(code, "invalid_cursor")
     assert.match(detail ?? "", /No later answer takes this cursor\. Begin again without it/u)
-    assert.strictEqual(refusedOf(new InvalidCursor()).detail, undefined)
+    assert.strictEqual(toRefused(new InvalidCursor()).detail, undefined)
     assert.strictEqual(
       PROBLEMS.invalid_cursor.cause,
       "The cursor was not issued for this list and these filters."
@@ -33,8 +33,8 @@ describe("a cursor of another history", () => {
   })
 })
 
-describe("a webhook target that is not allowed", () => {
-  it.live("is told what is wrong with its text", () =>
+describe("toRefused of WebhookTargetNotAllowed (part 8)", () => {
+  it.live("says what is wrong with the form of the URL", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       for (const [url, detail] of [
@@ -62,8 +62,8 @@ describe("a webhook target that is not allowed", () => {
     })
   )
 
-  it("gets one sentence for whatever its name resolves to", () => {
-    const { code, detail } = refusedOf(new WebhookTargetNotAllowed({}))
+  it("has one detail for whatever the name resolves to", () => {
+    const { code, detail } = toRefused(new WebhookTargetNotAllowed({}))
     assert.strictEqual(code, "webhook_target_not_allowed")
     assert.include(detail, "does not resolve, or not to public addresses alone")
   })

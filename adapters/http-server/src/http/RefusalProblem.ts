@@ -16,14 +16,14 @@ import { stateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
 
-/** Everything that a program of the domain may fail with. */
+/** Every failure of a program of the domain. */
 export type DomainRefusal =
   | InstanceOf<(typeof Refusals)[keyof typeof Refusals]>
   | StoreUnavailable
   | SignerUnavailable
   | IdentityKeysUnavailable
 
-/** Each refusal of the domain stands for one problem (part 2). */
+/** The problem that answers each refusal (part 2). */
 const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   ValidationFailed: "validation_failed",
   NotFound: "not_found",
@@ -67,18 +67,18 @@ const TARGET_FORM_DETAILS: { readonly [Fault in TargetFormFault]: string } = {
   host: "The host of the url must be a plain name of letters, digits and hyphens (an international one as xn--), not ending in a dot or a number."
 }
 
-/** One sentence for whatever the name service says: a caller must not learn an operator's internal names from it. */
+/** The same sentence for every answer of the resolver, so that callers cannot probe internal names. */
 const TARGET_NAME_DETAIL =
   "The host of the url does not resolve, or not to public addresses alone. If the name is new, register the endpoint once it does."
 
 const HISTORY_CHANGED_DETAIL =
   "The history that this cursor was given in has not become the store's: the store was put back to an earlier state since then, and events that you have may be gone. No later answer takes this cursor. Begin again without it, pass over events whose ids you have, and look into those that you have and are not given again."
 
-/** `Retry-After` of a 503 that names no other time, in seconds. */
+/** Default `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
-/** The problem that answers a refusal of the domain. */
-export const refusedOf = (refusal: DomainRefusal): Refused => {
+/** The problem that answers a refusal. */
+export const toRefused = (refusal: DomainRefusal): Refused => {
   const code = CODES[refusal._tag]
   switch (refusal._tag) {
     case "ValidationFailed":
@@ -118,19 +118,19 @@ type Unavailable = StoreUnavailable | SignerUnavailable | IdentityKeysUnavailabl
 const isUnavailable = (refusal: DomainRefusal): refusal is Unavailable =>
   CODES[refusal._tag] === "store_unavailable"
 
-/** Why, for the log, which has words of its own for a store: the cause may quote rows and statements. */
-const causeOf = (refusal: Unavailable): unknown =>
+/** The part of the log message that says why. The log formats a `StoreUnavailable` itself, since its cause may quote rows. */
+const loggedCause = (refusal: Unavailable): unknown =>
   refusal._tag === "StoreUnavailable" ? refusal : refusal.cause
 
-/** Runs a program and answers its refusals as problems; what made something unavailable is logged. */
+/** Turns the refusals of a program into problems, and logs why something is unavailable. */
 export const refusing = <A, R>(
   program: Effect.Effect<A, DomainRefusal | Refused, R>
 ): Effect.Effect<A, Refused, R> =>
   Effect.catch(program, (refusal) => {
     if (refusal._tag === "Refused") return Effect.fail(refusal)
-    if (!isUnavailable(refusal)) return Effect.fail(refusedOf(refusal))
+    if (!isUnavailable(refusal)) return Effect.fail(toRefused(refusal))
     return Effect.andThen(
-      Effect.logWarning("unavailable", refusal._tag, causeOf(refusal)),
-      Effect.fail(refusedOf(refusal))
+      Effect.logWarning("unavailable", refusal._tag, loggedCause(refusal)),
+      Effect.fail(toRefused(refusal))
     )
   })

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StateConflict } from "@svc/domain/Refusals"
-import { refusedOf } from "./RefusalProblem.ts"
+import { toRefused } from "./RefusalProblem.ts"
 
 const SUFFIX = "01jdxxxxxxxxxxxxxxxxxxxxxx"
 
-describe("the detail of a state conflict", () => {
-  it("tells of each state of an endpoint and a delivery what is the case and what to do", () => {
+describe("stateConflictDetail (part 2)", () => {
+  it("explains every state of an endpoint and a delivery, with the remedy", () => {
     for (const [prefix, currentState, ...texts] of [
       ["whe_", "disabled", "is disabled", "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/reactivation"],
       ["whe_", "deleted", "is deleted", "Register another"],
@@ -14,19 +14,19 @@ describe("the detail of a state conflict", () => {
       ["dlv_", "cancelled", "is never sent", "GET /v1/events"]
     ] as const) {
       const resourceId = `${prefix}${SUFFIX}`
-      const { code, detail, ...rest } = refusedOf(new StateConflict({ currentState, resourceId }))
+      const { code, detail, ...rest } = toRefused(new StateConflict({ currentState, resourceId }))
       assert.strictEqual(code, "state_conflict")
       assert.deepInclude(rest, { currentState, resourceId })
       for (const text of texts) assert.include(detail, text, `${prefix} ${currentState}`)
     }
   })
 
-  it("of a mandate is the cause that all have", () => {
+  it("leaves a mandate to the general cause of the problem", () => {
     const resourceId = `mnd_${SUFFIX}`
     for (const currentState of ["EXPIRED", "disabled", "constructor"]) {
-      assert.isUndefined(refusedOf(new StateConflict({ currentState, resourceId })).detail)
+      assert.isUndefined(toRefused(new StateConflict({ currentState, resourceId })).detail)
     }
     const unknown = new StateConflict({ currentState: "constructor", resourceId: `whe_${SUFFIX}` })
-    assert.isUndefined(refusedOf(unknown).detail)
+    assert.isUndefined(toRefused(unknown).detail)
   })
 })

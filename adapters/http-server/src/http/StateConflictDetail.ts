@@ -13,7 +13,7 @@ const DELIVERY = {
     "The delivery is never sent, because its webhook endpoint is deleted. GET /v1/events has its event."
 }
 
-/** By the prefix of the identifier of the resource, and by its state. */
+/** Details by prefix of the resource identifier and by state. */
 const DETAILS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ["whe_", new Map(Object.entries(ENDPOINT))],
   ["dlv_", new Map(Object.entries(DELIVERY))]
@@ -23,8 +23,8 @@ const DETAILS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
 const PREFIX_LENGTH = 4
 
 /**
- * What is the case with a webhook endpoint or a delivery that is in the way of a write, and what to do about it: the `detail`
- * of a `state_conflict` (part 2). `undefined` for other resources, of which the problem's own cause is told.
+ * The `detail` of a `state_conflict` about a webhook endpoint or a delivery: its state and the remedy (part 2). `undefined`
+ * for other resources, whose detail is the general cause of the problem.
  */
 export const stateConflictDetail = (resourceId: string, currentState: string): string | undefined =>
   DETAILS.get(resourceId.slice(0, PREFIX_LENGTH))?.get(currentState)

@@ -24,9 +24,9 @@ const PLACES: Readonly<Record<keyof typeof CALLER_DUTIES, ReadonlyArray<string>>
   triggerNotProof: ["webhooks", "mandate.approved", "post"]
 }
 
-describe("a caller's duty", () => {
+describe("docs/caller-duties.md", () => {
   for (const [name, duty] of Object.entries(CALLER_DUTIES)) {
-    it(`is said in the introduction, in its page, and where it belongs: ${name}`, () => {
+    it(`states ${name}, as do the introduction and the member of the OpenAPI document`, () => {
       assert.include(String(objectAt(document, "info").description), duty)
       assert.include(page.replaceAll(/\s+/gu, " "), duty)
       const place = PLACES[name as keyof typeof CALLER_DUTIES]

@@ -4,7 +4,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
 import { refuseParameters, requireAcceptable } from "../gate/RequestSteps.ts"
-import { namesTag } from "../http/EntityTag.ts"
+import { matchesTag } from "../http/EntityTag.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
 import type { Route } from "../http/RouteTable.ts"
 import {
@@ -22,13 +22,13 @@ const HTML = "text/html; charset=utf-8"
 const DOCS_PATH = "/docs"
 const OPENAPI_PATH = "/openapi.json"
 
-/** Documents change with a release only, so they may be kept for an hour. */
+/** Documents change with releases alone. */
 const CACHE_CONTROL = "public, max-age=3600"
-/** The reference names its files by their content, so it is asked for again soon. */
+/** Shorter, since the reference names its files by their content hash. */
 const DOCS_CACHE_CONTROL = "public, max-age=300"
-/** The name is the version, so a copy is good for a year, the longest that caches agree on. */
+/** The name changes with the content, so a copy may be cached for a year, the conventional maximum. */
 const ASSET_CACHE_CONTROL = "public, max-age=31536000, immutable"
-/** With a key in it the page is for this reader alone. */
+/** For a page with an API key in it. */
 const PRIVATE_CACHE_CONTROL = "private, no-store"
 
 const PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
@@ -41,7 +41,7 @@ type Headers = Readonly<Record<string, string>>
 const admit = (request: Request, mediaType: string): Effect.Effect<void, Refused> =>
   Effect.andThen(refuseParameters(request), requireAcceptable(request, mediaType))
 
-/** The document, or 304 for whoever has it. */
+/** The document, or 304 if the client has it. */
 const respond = (
   request: Request,
   { bytes, encoding, etag }: EncodedDocument,
@@ -49,20 +49,23 @@ const respond = (
   given: Headers
 ): HttpServerResponse.HttpServerResponse => {
   const headers = { ...given, etag, vary: "Accept-Encoding" }
-  if (namesTag(request.headers["if-none-match"], etag)) {
+  if (matchesTag(request.headers["if-none-match"], etag)) {
     return HttpServerResponse.empty({ status: 304, headers })
   }
   const encoded = encoding === "identity" ? headers : { ...headers, "content-encoding": encoding }
   return HttpServerResponse.uint8Array(bytes, { contentType, headers: encoded })
 }
 
-/** What a request for a document is answered with. */
-interface Served {
+interface ServedDocument {
   readonly content: EncodedContent
   readonly headers: Headers
 }
 
-const documentRoute = (path: `/${string}`, contentType: string, serve: (request: Request) => Served) => {
+const documentRoute = (
+  path: `/${string}`,
+  contentType: string,
+  serve: (request: Request) => ServedDocument
+) => {
   const mediaType = contentType.split(";")[0]!
   return HttpRouter.route("GET", path, (request: Request) =>
     Effect.gen(function* () {
@@ -75,7 +78,7 @@ const documentRoute = (path: `/${string}`, contentType: string, serve: (request:
   )
 }
 
-/** A document that is the same for everybody. */
+/** A route whose document is the same for every request. */
 const fixedRoute = (
   path: `/${string}`,
   contentType: string,
@@ -89,8 +92,8 @@ const fixedRoute = (
 const assetRoute = ({ bytes, contentType, path }: ReferenceAsset, cacheControl: string) =>
   fixedRoute(path, contentType, () => bytes, { "cache-control": cacheControl })
 
-/** A page of another origin that has this server under a name of its own must not be shown the key. */
-const isAskedByName = (request: Request, baseUrl: string): boolean =>
+/** Prevents DNS rebinding: a site whose host name resolves to this server must not get the API key. */
+const hasOwnHost = (request: Request, baseUrl: string): boolean =>
   request.headers.host === new URL(baseUrl).host
 
 const docsRoute = (baseUrl: string, organization: SampleOrganizationFacts | undefined) => {
@@ -98,29 +101,29 @@ const docsRoute = (baseUrl: string, organization: SampleOrganizationFacts | unde
   const pageWith = (apiKey: string | undefined) => () =>
     referencePage(JSON.parse(openApiText(baseUrl)), { baseUrl, apiKey, development })
   const headers = { "content-security-policy": DOCS_POLICY, "cache-control": DOCS_CACHE_CONTROL }
-  const shared: Served = { content: encodedContent(pageWith(undefined)), headers }
+  const shared: ServedDocument = { content: encodedContent(pageWith(undefined)), headers }
   if (organization === undefined) return documentRoute(DOCS_PATH, HTML, () => shared)
-  const own: Served = {
+  const own: ServedDocument = {
     content: encodedContent(pageWith(Redacted.value(organization.apiKey))),
     headers: { ...headers, "cache-control": PRIVATE_CACHE_CONTROL }
   }
   const withoutKey = { ...shared, headers: own.headers }
-  return documentRoute(DOCS_PATH, HTML, (request) => (isAskedByName(request, baseUrl) ? own : withoutKey))
+  return documentRoute(DOCS_PATH, HTML, (request) => (hasOwnHost(request, baseUrl) ? own : withoutKey))
 }
 
-/** Whoever comes to the address alone is looking for the reference. */
-const entranceRoute = HttpRouter.route("GET", "/", (request: Request) =>
+/** The base URL leads to the reference. */
+const rootRoute = HttpRouter.route("GET", "/", (request: Request) =>
   Effect.map(admit(request, "text/html"), () => HttpServerResponse.redirect(DOCS_PATH, { status: 302 }))
 )
 
 const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url: baseUrl }])
 
-/** The OpenAPI document as it is served (part 9). */
+/** The OpenAPI document (part 9). */
 export const openApiText = (baseUrl: string): string =>
   JSON.stringify(OpenApi.fromApi(documentedApi(baseUrl)))
 
 const routesAt = (baseUrl: string, organization: SampleOrganizationFacts | undefined) => [
-  entranceRoute,
+  rootRoute,
   docsRoute(baseUrl, organization),
   fixedRoute(OPENAPI_PATH, "application/json", () => openApiText(baseUrl), {
     "cache-control": CACHE_CONTROL
@@ -135,13 +138,13 @@ const routesAt = (baseUrl: string, organization: SampleOrganizationFacts | undef
   )
 ]
 
-/** The interface in words: the OpenAPI document, the reference, and a page per problem (parts 2 and 9). */
+/** The routes of the OpenAPI document, the reference and the problem pages (parts 2 and 9). */
 export const documentRoutes = (baseUrl: string) =>
   Layer.unwrap(
     Effect.map(SampleOrganization, (organization) => HttpRouter.addAll(routesAt(baseUrl, organization)))
   )
 
-/** The routes of the documents, for the listener's table. */
+/** The methods and paths of the documents, for the route table of the listener. */
 export const documentPaths: ReadonlyArray<Route> = [
   "/",
   OPENAPI_PATH,

@@ -158,9 +158,9 @@ const pointsTo = (bound: Bound, pointer: string): boolean =>
     ? pointer.startsWith(pointerOf(bound))
     : pointer === pointerOf(bound) + (bound.beneath ?? "")
 
-describe("each bound that the document states is the one that is enforced", () => {
+describe("the bounds in the OpenAPI document are the enforced ones", () => {
   for (const [name, decode] of Object.entries(DECODERS)) {
-    it(`of ${name}`, () => {
+    it(`for ${name}`, () => {
       const schema = objectAt(document, "components", "schemas", name)
       const body = sampleOf(schema)
       const bounds = boundsOf(schema, [])
@@ -186,7 +186,7 @@ describe("each bound that the document states is the one that is enforced", () =
     })
   }
 
-  it("and every example of a request is accepted", () => {
+  it("and every request example is accepted", () => {
     const operations = objectsIn(objectAt(document, "paths")).flatMap(([, methods]) => objectsIn(methods))
     const bodies = operations.flatMap(([, { operationId, requestBody }]) => {
       const example = REQUEST_EXAMPLES[String(operationId)]

@@ -3,18 +3,18 @@ import { brotliCompress, constants, gzip } from "node:zlib"
 import Negotiator from "negotiator"
 import { entityTag } from "../http/EntityTag.ts"
 
-/** Encodings of a document, the smallest first. */
+/** Content encodings, the most compact first. */
 const ENCODINGS = ["br", "gzip", "identity"] as const
 export type ContentEncoding = (typeof ENCODINGS)[number]
 
-/** A document in one encoding; its bytes are shared by every answer, and never changed. */
+/** A document in one encoding. All responses share its bytes. */
 export interface EncodedDocument {
   readonly encoding: ContentEncoding
   readonly bytes: Buffer
   readonly etag: string
 }
 
-/** The smallest encoding that the request accepts; what it sends of itself must be accepted by everybody. */
+/** The most compact encoding that the request accepts; `identity` if it accepts none. */
 export const acceptedEncoding = (acceptEncoding: string | undefined): ContentEncoding => {
   const accepted = new Negotiator({ headers: { "accept-encoding": acceptEncoding } }).encodings([
     ...ENCODINGS
@@ -34,11 +34,11 @@ const compressors: Readonly<Record<ContentEncoding, (bytes: Buffer) => Promise<B
     })
 }
 
-/** The tag of one encoding: another one than that of the same text in another encoding (RFC 9110, section 8.8.3). */
+/** Encodings of the same text must have different tags (RFC 9110, section 8.8.3). */
 const tagOf = (bytes: Buffer, encoding: ContentEncoding): string =>
   encoding === "identity" ? entityTag(bytes) : entityTag(bytes).replace(/"$/u, `-${encoding}"`)
 
-/** A document that is made when it is first asked for, and compressed once for each encoding that is. */
+/** A document that is generated on first request and compressed once per requested encoding. */
 export const encodedContent = (make: () => string | Buffer) => {
   let made: Buffer | undefined
   const encoded = new Map<ContentEncoding, Promise<EncodedDocument>>()

@@ -88,7 +88,7 @@ const isBounded = ({ schema }: Described): boolean => {
 const named = (all: ReadonlyArray<Described>, isWrong: (one: Described) => boolean) =>
   all.filter(isWrong).map(({ at }) => at)
 
-describe("the OpenAPI document", () => {
+describe("the OpenAPI document (part 9)", () => {
   it("is valid OpenAPI 3.1", async () => {
     const { errors, valid } = await new Validator().validate(JSON.parse(text))
     assert.deepStrictEqual([valid, errors], [true, undefined])
@@ -103,7 +103,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("describes, bounds and exemplifies every member of a request", () => {
+  it("has a description, bounds and an example for every member of a request", () => {
     assert.isAtLeast(requestMembers.length, 53)
     assert.deepStrictEqual(
       named(requestMembers, ({ schema }) => typeof schema.description !== "string"),
@@ -152,7 +152,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("keeps requests closed and answers open", () => {
+  it("closes requests and leaves answers open to new members", () => {
     const isClosed = ({ schema }: Described) => schema.additionalProperties === false
     const [closed, open] = [true, false].map((request) =>
       components.filter(([name]) => isRequest(name) === request).map(([at, schema]) => ({ at, schema }))
@@ -165,7 +165,7 @@ describe("the OpenAPI document", () => {
     assert.deepStrictEqual(named([...open, ...answerMembers], isClosed), [])
   })
 
-  it("says of every answer which headers it has", () => {
+  it("lists the headers of every answer", () => {
     const answers = operations.flatMap(({ name, operation }) =>
       objectsIn(objectAt(operation, "responses")).map(([status, answer]) => ({
         at: `${name} ${status}`,
@@ -189,7 +189,7 @@ describe("the OpenAPI document", () => {
     assert.notInclude(of("post /v1/mandates/{mandate_id}/approval-sessions 201"), "Location")
   })
 
-  it("names operations as functions, in tags that say what they are for", () => {
+  it("names operations like functions, in described tags", () => {
     const webhooks = objectsIn(objectAt(document, "webhooks")).map(([, of]) => objectAt(of, "post"))
     const all = [...operations.map(({ operation }) => operation), ...webhooks]
     const ids = all.map(({ operationId }) => String(operationId))
@@ -213,7 +213,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("says of every problem when it is answered, what to do, and whether to repeat the request", () => {
+  it("states cause, remedy and retryability of every problem", () => {
     const { description } = objectAt(document, "components", "schemas", "Problem", "properties", "code")
     for (const code of PROBLEM_CODES) assert.include(String(description), `\`${code}\``)
     const examples = objectsIn(objectAt(document, "components", "examples"))

@@ -7,7 +7,7 @@ body{font:1rem/1.5 system-ui,sans-serif;max-width:45rem;margin:2rem auto;padding
 pre{overflow:auto;padding:1rem;border:1px solid;border-radius:.25rem}
 h1 small{display:block;font-size:1rem;font-weight:normal}`
 
-/** An example that nobody could take for their own request. */
+/** Recognizably not a real request id. */
 const EXAMPLE_REQUEST_ID = "00000000-0000-4000-8000-000000000000"
 
 const example = (code: ProblemCode, baseUrl: string): string => {
