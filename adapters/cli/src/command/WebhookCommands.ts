@@ -35,9 +35,9 @@ const detailOf = (
   const [, t] = /^t=(\d{1,15}),/u.exec(header) ?? []
   if (reason !== "timestamp_out_of_tolerance" || t === undefined) return REASON_TEXTS[reason]
   const off = Number(t) - now
-  const difference = `${Math.abs(off)} s ${off < 0 ? "behind" : "ahead of"} it, where ${toleranceSeconds} s are tolerated`
+  const difference = `${Math.abs(off)} s ${off < 0 ? "behind" : "ahead of"} it, where ${toleranceSeconds} s are let pass`
   const sufficient = Math.abs(off) + WEBHOOK_TOLERANCE_SECONDS
-  return `${REASON_TEXTS[reason]}: ${difference}; --tolerance ${sufficient} checks the rest of a stored webhook`
+  return `${REASON_TEXTS[reason]}: ${difference}; --tolerance ${sufficient} checks the rest of a webhook that was kept`
 }
 
 /** The stream that the body is read from. */

@@ -25,7 +25,7 @@ export type RouteMatch =
 
 const NOT_FOUND: RouteMatch = { _tag: "NotFound" }
 
-/** The routes of a listener, which tell an unknown path from a method that is not allowed. */
+/** The routes of a listener, which distinguish an unknown path from a method that is not allowed. */
 export interface RouteTable {
   readonly find: (method: string, url: string) => RouteMatch
 }
