@@ -6,7 +6,7 @@ import type { Refused } from "../http/ProblemResponse.ts"
 
 const refuse = (detail: string) => Result.fail(malformedQuery(detail))
 
-/** The schema would also accept signs, exponents and fractions of zero. */
+/** Parsing as a number would also accept signs, exponents and white space. */
 const LIMIT = /^\d{1,3}$/u
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()

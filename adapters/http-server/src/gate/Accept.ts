@@ -1,8 +1,8 @@
 const ZERO_QUALITY = /;\s*q\s*=\s*0(?:\.0*)?\s*(?:;|$)/iu
 
 /**
- * Whether an `Accept` header admits the route's media type or `application/json`, in which problems may be asked for
- * (part 2). A missing or empty header accepts everything.
+ * Whether an `Accept` header admits the route's media type or `application/json`, by name or by range (part 2). A missing
+ * or empty header accepts everything.
  */
 export const accepts = (accept: string | undefined, mediaType: string): boolean => {
   if (accept === undefined || accept.trim() === "") return true
