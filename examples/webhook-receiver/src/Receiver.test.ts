@@ -10,7 +10,7 @@ import { afterEach, assert, describe, it } from "vitest"
 import { type CurrentState, makeReceiver, type WebhookEvent } from "./Receiver.ts"
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
-const HTTP_SERVER = join(ROOT, "adapters", "http-server", "src", "bin")
+const BIN = join(ROOT, "adapters", "cli", "src", "bin")
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
 
 const SECRET = `svc_wh_${Buffer.alloc(32, 7).toString("base64url")}`
@@ -307,19 +307,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver with svc listen", () => {
       SVC_PORT: String(await freePort()),
       SVC_APPROVAL_PORT: String(await freePort())
     }
-    const server = start(env, join(HTTP_SERVER, "dev.ts"))
+    const server = start(env, join(BIN, "dev.ts"))
     await server.says("Not for production")
     const dev = JSON.parse(await readFile(join(folder, "dev.json"), "utf8"))
     const api = { baseUrl: dev.base_url, apiKey: dev.api_key }
     let secret = ""
     const { acts, url } = await startReceiver(api, () => secret)
-    const listener = start(
-      { SVC_DATA_DIR: folder },
-      join(HTTP_SERVER, "svc.ts"),
-      "listen",
-      "--forward-to",
-      url
-    )
+    const listener = start({ SVC_DATA_DIR: folder }, join(BIN, "svc.ts"), "listen", "--forward-to", url)
     await listener.says("waiting for events")
     secret = (await readFile(join(folder, "listen.secret"), "utf8")).trimEnd()
     const answer = await fetch(`${api.baseUrl}/v1/mandates`, {
