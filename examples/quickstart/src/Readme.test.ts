@@ -119,7 +119,7 @@ const script = (): string =>
     .map((block) => (block.includes("$DELIVERY/redelivery") ? `${DELIVERED}\n${block}` : block))
     .join("\n")
 
-describe("the README", () => {
+describe("README.md", () => {
   beforeAll(async () => {
     const env = { SVC_PORT: String(await freePort()), SVC_APPROVAL_PORT: String(await freePort()) }
     const { child, closed, written } = run("sh", ["-c", START ?? ""], { ...env, SVC_STORE: "memory" })
@@ -134,14 +134,14 @@ describe("the README", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("has the commands that are tried here, and none with a comment, which zsh takes for arguments", () => {
+  it("has the commands that are tested here, without comments, which zsh takes for arguments", () => {
     assert.deepStrictEqual([START, QUICKSTART, moreOfStart], ["npm start", "npm run quickstart", []])
     assert.isAbove(TOUR.length, 5)
     assert.isAbove(WEBHOOKS.length, 4)
     for (const block of [...TOUR, ...WEBHOOKS]) assert.notMatch(block, /(?:^|\s)#(?:\s|$)/mu)
   })
 
-  it("begins with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
+  it("starts with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
     const { closed, written } = run("sh", ["-c", QUICKSTART ?? ""], {})
     await closed
     assert.include(written.output, "evidence verified", written.errors)

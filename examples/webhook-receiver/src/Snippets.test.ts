@@ -46,8 +46,8 @@ const CASES: ReadonlyArray<Case> = [
 
 const expected = CASES.map((one) => one.expected)
 
-describe("the verification", () => {
-  it("that the README shows is right", async () => {
+describe("webhook verification (part 8)", () => {
+  it("in the README is correct", async () => {
     const [snippet = "", ...more] = blocksOf(WEBHOOK_SECTION, "js")
     assert.deepStrictEqual(more, [])
     const file = join(folder, "verify.mjs")
@@ -62,7 +62,7 @@ describe("the verification", () => {
   const hasPython =
     spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0
 
-  it.skipIf(!hasPython)("that the OpenAPI document shows is right", () => {
+  it.skipIf(!hasPython)("in the OpenAPI document is correct", () => {
     const [snippet = ""] = blocksOf(WEBHOOKS["endpoint.test"]?.post.description ?? "", "python")
     const program = `${snippet}
 
