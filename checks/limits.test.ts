@@ -6,8 +6,8 @@ import { APPROVAL_SESSION_SECONDS } from "@svc/domain/programs/ApprovalSessions"
 import { MAX_ATTEMPTS } from "@svc/domain/webhook/DeliverySchedule"
 import { REACTIVATION_SPREAD_SECONDS } from "@svc/domain/webhook/WebhookDelivery"
 import * as WebhookEndpoint from "@svc/domain/webhook/WebhookEndpoint"
+import { MAX_BODY_BYTES } from "@svc/http-server/gate/StrictBody"
 import { MAX_HEADER_BYTES, REQUEST_TIMEOUT_MS } from "@svc/http-server/http/RawServer"
-import { MAX_BODY_BYTES } from "@svc/http-server/http/StrictBody"
 import {
   IDENTITY_ASSERTION_MAX_CHARACTERS,
   RETURN_STATE_MAX_CODE_POINTS,

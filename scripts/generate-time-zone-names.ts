@@ -3,8 +3,8 @@
  *
  *   node scripts/generate-time-zone-names.ts [tzdata.zi, default /usr/share/zoneinfo/tzdata.zi]
  *
- * The file comes with the time zone database (IANA, public domain): a line "Z name ..." begins a zone, a line
- * "L target name" makes a link. Run it again when a release of the database brings names.
+ * The file is part of the time zone database (IANA, public domain): a line "Z name ..." starts a zone, a line
+ * "L target name" defines a link. Run it again when a release of the database adds names.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 

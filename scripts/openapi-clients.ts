@@ -1,7 +1,6 @@
 /**
  * Generates two typed clients from the OpenAPI document, compiles them, and runs them against a development server:
- * `npm run check:openapi-clients`. The generators, and the TypeScript that they need, are installed into a folder of their
- * own.
+ * `npm run check:openapi-clients`. The generators and their TypeScript are installed into a separate folder.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -9,11 +8,11 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { openApiText } from "@svc/http-server/api/DocumentRoutes"
+import { openApiText } from "@svc/http-server/reference/DocumentRoutes"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const cache = join(root, "node_modules", ".cache", "openapi-clients")
-/** What is generated and compiled: a compiler takes whatever is beneath a folder named node_modules for a library. */
+/** Where clients are generated and compiled; not under node_modules, where compilers treat sources as libraries. */
 const folder = mkdtempSync(join(tmpdir(), "svc-openapi-clients-"))
 
 const PACKAGES = {
@@ -23,7 +22,7 @@ const PACKAGES = {
   typescript: "6.0.3"
 }
 
-/** What each client does: it creates a mandate, reads it, and meets a problem. Types say whether it may. */
+/** Each client creates a mandate, reads it, and receives a problem; the compiler checks that its types allow that. */
 const PROGRAMS = {
   "openapi-fetch.ts": `import createClient from "openapi-fetch"
 import type { paths } from "./types"
@@ -112,7 +111,7 @@ const install = (): void => {
     existsSync(tool("typescript", "package.json")) && readFileSync(file, "utf8") === manifest
   if (isInstalled) return
   writeFileSync(file, manifest)
-  // Each generator names the TypeScript that it was tried with; both work with this one.
+  // Both generators work with this version of TypeScript.
   run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"], {}, cache)
 }
 
@@ -137,7 +136,7 @@ const freePort = async (): Promise<number> => {
   return typeof address === "object" && address !== null ? address.port : 0
 }
 
-/** Runs both clients against a development server, which ends with them. */
+/** Runs both clients against a development server, which it stops afterwards. */
 const tryClients = async (): Promise<void> => {
   const data = join(folder, "data")
   const settings = {

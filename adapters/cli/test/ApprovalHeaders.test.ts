@@ -135,8 +135,8 @@ const everyAnswer = Effect.gen(function* () {
   return { answers, service }
 })
 
-describe("headers of the approval origin", () => {
-  it.effect("come with every answer, and let no answer be kept", () =>
+describe("headers of the approval origin (part 6)", () => {
+  it.effect("are on every response and forbid caching", () =>
     Effect.gen(function* () {
       const { answers } = yield* everyAnswer
       for (const [expected, about, answer] of answers) {
@@ -156,7 +156,7 @@ describe("headers of the approval origin", () => {
     })
   )
 
-  it.effect("let the page's files alone be kept", () =>
+  it.effect("allow caching of assets alone", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const house = yield* openHouse()
@@ -171,7 +171,7 @@ describe("headers of the approval origin", () => {
     })
   )
 
-  it.effect("ask for HTTPS only where it is spoken", () =>
+  it.effect("demand HTTPS only over HTTPS", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const house = yield* openHouse({ approvalBaseUrl: "http://localhost:8081" })
@@ -189,8 +189,8 @@ describe("headers of the approval origin", () => {
   )
 })
 
-describe("HEAD", () => {
-  it.effect("answers as GET would, and spends nothing", () =>
+describe("HEAD on the approval origin (part 6)", () => {
+  it.effect("answers like GET and does not use up the token", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const house = yield* openHouse()
@@ -217,7 +217,7 @@ describe("HEAD", () => {
 })
 
 describe("paths of the approval origin", () => {
-  it.effect("decode a token once, and know it then or not", () =>
+  it.effect("decode a token exactly once", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const house = yield* openHouse()

@@ -8,8 +8,8 @@ const problemOf = (tenant: Tenant, path: string, status: number, key?: string) =
     (answer) => bodyOf(answer, status).code
   )
 
-describe("GET /v1/events", () => {
-  it.live("lists the events of all mandates as their journals do, each with its mandate", () =>
+describe("GET /v1/events (part 8)", () => {
+  it.live("lists the events of all mandates as in their journals, each with its mandate", () =>
     Effect.gen(function* () {
       const { tenant } = yield* startService()
       const first = yield* tenant.newMandate()
@@ -32,7 +32,7 @@ describe("GET /v1/events", () => {
     })
   )
 
-  it.live("goes on from next_cursor, at the end of the list too", () =>
+  it.live("continues from next_cursor, also from the end of the list", () =>
     Effect.gen(function* () {
       const { tenant } = yield* startService()
       const empty = yield* tenant.get("/v1/events")
@@ -54,7 +54,7 @@ describe("GET /v1/events", () => {
     })
   )
 
-  it.live("takes no other query, no other list's or organization's cursor, and the scope read", () =>
+  it.live("refuses other parameters and foreign cursors, and needs the scope read", () =>
     Effect.gen(function* () {
       const { other, tenant } = yield* startService()
       yield* tenant.newMandate()

@@ -78,9 +78,9 @@ const attack = Effect.fnUntraced(function* (service: Service, world: World, requ
   return outcome
 })
 
-describe("hostile requests", () => {
+describe("the API under hostile requests", () => {
   it.live(
-    `${RUNS} of them, over every route, get sound answers and change nothing when refused`,
+    `answers ${RUNS} of them, over every route, with valid responses, and changes nothing when it refuses`,
     () =>
       Effect.gen(function* () {
         const service = yield* startService()
@@ -105,8 +105,8 @@ describe("hostile requests", () => {
   )
 })
 
-describe("what comes behind a request", () => {
-  it.live("does not turn the answer to a write that was recorded into a refusal", () =>
+describe("bytes after a request", () => {
+  it.live("do not turn the answer to a recorded write into a refusal", () =>
     Effect.gen(function* () {
       const { apiPort, tenant, watch } = yield* startService()
       const body = JSON.stringify(yield* tenant.mandateBody())
@@ -132,7 +132,7 @@ describe("what comes behind a request", () => {
     })
   )
 
-  it.live("is not lost in silence behind a request for an upgrade: the connection ends", () =>
+  it.live("are not ignored after an upgrade request: the connection is closed", () =>
     Effect.gen(function* () {
       const { apiPort } = yield* startService()
       const upgrade = "GET /healthz HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"

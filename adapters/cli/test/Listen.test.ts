@@ -158,7 +158,7 @@ const page = (events: ReadonlyArray<number>, cursor: string, more = false) =>
   answers(200, { data: events.map(eventOf), has_more: more, next_cursor: cursor })
 
 describe("svc listen", () => {
-  it.live("forwards what is recorded from then on, as webhooks are sent, one line each", () =>
+  it.live("forwards new events as webhooks and prints a line for each", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       yield* tenant.newMandate()
@@ -189,7 +189,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("begins with the first event if asked to, or after a cursor, and can print JSON", () =>
+  it.live("starts with the first event or after a cursor if asked to, and can print JSON lines", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       const first = yield* tenant.newMandate()
@@ -214,7 +214,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("makes a secret once, and keeps it in the data folder", () =>
+  it.live("generates a secret once and keeps it in the data folder", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       const folder = yield* folderForTest
@@ -235,7 +235,7 @@ describe("svc listen", () => {
   )
 
   it.live(
-    "tries a failing target again a few times with the same bytes, passes on, and follows no redirect",
+    "retries a failing target with the same bytes a few times, then skips the event, and follows no redirect",
     () =>
       Effect.gen(function* () {
         const { apiPort, tenant } = yield* startService()
@@ -254,7 +254,7 @@ describe("svc listen", () => {
       })
   )
 
-  it.live("says once, to a target that answers 401, what it signs with", () =>
+  it.live("explains its secret once after a 401", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       yield* tenant.newMandate()
@@ -272,7 +272,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("goes on where nobody listens", () =>
+  it.live("continues if nobody listens at the target", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       yield* tenant.newMandate()
@@ -285,7 +285,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("waits for a server that is away or asks for time, and forwards every event once", () =>
+  it.live("waits for a server that is unreachable or busy, and forwards every event once", () =>
     Effect.gen(function* () {
       const { received, url } = yield* startReceiver()
       const { asked, baseUrl } = yield* startFakeApi(
@@ -313,7 +313,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("begins anew with a server that has lost its events", () =>
+  it.live("starts over with a server that has lost its events", () =>
     Effect.gen(function* () {
       const { received, url } = yield* startReceiver()
       const { baseUrl } = yield* startFakeApi(
@@ -332,7 +332,7 @@ describe("svc listen", () => {
     })
   )
 
-  it.live("ends in a line where it cannot go on", () =>
+  it.live("exits with one line if it cannot continue", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
       const folder = yield* folderForTest

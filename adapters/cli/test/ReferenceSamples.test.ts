@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { openApiText } from "@svc/http-server/api/DocumentRoutes"
+import { openApiText } from "@svc/http-server/reference/DocumentRoutes"
 import { referencePage } from "@svc/http-server/reference/ReferencePage"
 import { Effect, Layer } from "effect"
 import { startService } from "./ServiceUnderTest.ts"
@@ -114,7 +114,7 @@ const fakeNpm = (folder: string): string => {
 describe.skipIf(!hasTools)("the samples of the reference", () => {
   for (const shell of SHELLS) {
     it.live(
-      `run as they are in ${shell}`,
+      `run unchanged in ${shell}`,
       () =>
         Effect.gen(function* () {
           const service = yield* startService({ working: Layer.empty })

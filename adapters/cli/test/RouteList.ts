@@ -1,6 +1,6 @@
-import { documentPaths } from "@svc/http-server/api/DocumentRoutes"
 import { approvalPaths } from "@svc/http-server/approval/ApprovalRoutes"
 import { templateOf } from "@svc/http-server/http/RouteTable"
+import { documentPaths } from "@svc/http-server/reference/DocumentRoutes"
 import { Api } from "@svc/protocol/api/Api"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { Context, type SchemaAST } from "effect"

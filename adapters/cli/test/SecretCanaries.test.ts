@@ -423,8 +423,8 @@ const toldOnce = Effect.promise(() => {
 const problemsOf = (answers: ReadonlyArray<RawAnswer>) =>
   answers.filter(({ headers }) => headers["content-type"] === PROBLEM_MEDIA_TYPE)
 
-describe("secrets", () => {
-  it.live("are in no log line, no span, no problem and no header, in any form", () =>
+describe("secrets (part 9)", () => {
+  it.live("appear in no log line, span, problem or header, in any encoding", () =>
     Effect.gen(function* () {
       const { answers, canaries, output, service, spans } = yield* toldOnce
       const problems = problemsOf(answers)
@@ -444,7 +444,7 @@ describe("secrets", () => {
   )
 
   it.live(
-    "are neither in what is said of statements, nor in the rows of any table",
+    "appear neither in statements nor in the rows of any table",
     () =>
       Effect.gen(function* () {
         const pglite = yield* preparedPglite
@@ -477,7 +477,7 @@ describe("secrets", () => {
     EMBEDDED_TIMEOUT_MS
   )
 
-  it("would be found if they were there", () => {
+  it("would be found by the search of these tests", () => {
     const canaries = new Canaries()
     canaries.plant("a", "x y/z+secret")
     canaries.plantBytes("b", new Uint8Array(32))
@@ -552,7 +552,7 @@ const EXPECTED_CODES = [
 ]
 
 describe("log lines", () => {
-  it.live("are JSON objects that name the request, and what it was about as far as that is known", () =>
+  it.live("are JSON objects with the request and what is known of its subject", () =>
     Effect.gen(function* () {
       const { answers, life, service } = yield* toldOnce
       const lines = service.log.map((line) => JSON.parse(line) as Record<string, unknown>)

@@ -67,8 +67,8 @@ const REFERENCES = [
   "\u{1f600}".repeat(255)
 ]
 
-describe("passkeys of a subject", () => {
-  it.effect("are found under its reference, percent-encoded, and under no other", () =>
+describe("the passkeys of a subject (part 6)", () => {
+  it.effect("are listed under its percent-encoded reference and no other", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* begin()
       const made = new Map<string, string>()
@@ -108,7 +108,7 @@ describe("passkeys of a subject", () => {
     })
   )
 
-  it.effect("are another organization's no more than an absent one's", () =>
+  it.effect("are not visible to another organization", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* begin()
       const { passkeyId } = yield* enrol(service, tenant, "user_1")
@@ -132,7 +132,7 @@ describe("passkeys of a subject", () => {
     })
   )
 
-  it.effect("that are on trial, or never approved, are none", () =>
+  it.effect("do not include a passkey that has not approved anything yet", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* begin()
       const session = yield* openFor(tenant, "user_1")
@@ -146,7 +146,7 @@ describe("passkeys of a subject", () => {
     })
   )
 
-  it.effect("serve no approval once they are retired, in the middle of it too", () =>
+  it.effect("cannot approve once retired, not even in a running ceremony", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* begin()
       const { browser, passkeyId } = yield* enrol(service, tenant, "user_1")
@@ -185,11 +185,11 @@ describe("passkeys of a subject", () => {
   )
 })
 
-describe("enrolment", () => {
+describe("passkey enrolment (part 6)", () => {
   const NOT_TRUE = [undefined, false, "true", 1, null, [true], {}]
 
   for (const passkeyEnrolment of ["CALLER_ALLOWED", "FIRST_USE"] as const) {
-    it.effect(`${passkeyEnrolment}: when the assertion must carry svc_enrol, true alone will do`, () =>
+    it.effect(`under ${passkeyEnrolment} accepts svc_enrol: true alone where it is required`, () =>
       Effect.gen(function* () {
         const { service, tenant } = yield* begin({ passkeyEnrolment })
         const subject = "user_1"
@@ -234,7 +234,7 @@ describe("enrolment", () => {
   }
 
   it.effect(
-    "in two sessions at once: the first approval gives the passkey, the other session goes on with it",
+    "in two sessions at once ends with the first approval, whose passkey the other session uses",
     () =>
       Effect.gen(function* () {
         const { service, tenant } = yield* begin()
@@ -269,8 +269,8 @@ describe("enrolment", () => {
   )
 })
 
-describe("approval sessions", () => {
-  it.effect("asked for 64 times at once under one key are one, with one address and no Location", () =>
+describe("approval sessions (part 6)", () => {
+  it.effect("requested 64 times at once under one key are one, with one address and no Location", () =>
     Effect.gen(function* () {
       const { tenant } = yield* begin()
       const mandate = yield* tenant.newMandate()
@@ -290,7 +290,7 @@ describe("approval sessions", () => {
     })
   )
 
-  it.effect("approved twice at once with the same answer are approved once", () =>
+  it.effect("approved twice at once with the same response are approved once", () =>
     Effect.gen(function* () {
       const { service, tenant } = yield* begin()
       const { mandateId, path } = yield* openFor(tenant, "user_1")

@@ -124,10 +124,10 @@ const shownTo = Effect.fnUntraced(function* (tenant: Tenant, { active, pending, 
   )
 })
 
-describe("another organization's resource", () => {
+describe("a resource of another organization (part 2)", () => {
   for (const route of NAMED_ROUTES) {
     const { method, template } = route
-    it.live(`answers as an absent one: ${method} ${template}`, () =>
+    it.live(`is answered like an absent one by ${method} ${template}`, () =>
       Effect.gen(function* () {
         const { tenant, other, watch } = yield* startService()
         const owned = yield* settle(tenant)
@@ -155,7 +155,7 @@ describe("another organization's resource", () => {
     )
   }
 
-  it.live("is answered to its owner on the same routes, so that absence is no accident", () =>
+  it.live("is answered to its owner on the same routes", () =>
     Effect.gen(function* () {
       const { tenant } = yield* startService()
       const owned = yield* settle(tenant)
@@ -168,8 +168,8 @@ describe("another organization's resource", () => {
   )
 })
 
-describe("lists", () => {
-  it.live("show one organization's resources, whatever cursor or filter comes from another", () =>
+describe("lists (part 2)", () => {
+  it.live("hold one organization's resources, whatever cursor or filter of another is sent", () =>
     Effect.gen(function* () {
       const { tenant, other } = yield* startService()
       yield* settle(tenant)
@@ -194,7 +194,7 @@ describe("lists", () => {
 })
 
 describe("two organizations", () => {
-  it.live("use the same idempotency key and body for two mandates", () =>
+  it.live("can use the same idempotency key and body for two mandates", () =>
     Effect.gen(function* () {
       const { tenant, other } = yield* startService()
       const body = yield* tenant.mandateBody()
@@ -213,7 +213,7 @@ describe("two organizations", () => {
     })
   )
 
-  it.live("use the same commitment", () =>
+  it.live("can use the same commitment", () =>
     Effect.gen(function* () {
       const { tenant, other } = yield* startService()
       const { commitment, opening } = drawCommitment()
@@ -229,7 +229,7 @@ describe("two organizations", () => {
     })
   )
 
-  it.live("use the same jti", () =>
+  it.live("can use the same jti", () =>
     Effect.gen(function* () {
       const { tenant, other } = yield* startService()
       for (const one of [tenant, other]) {

@@ -90,9 +90,9 @@ for (const { isAbsent, name, open } of storesWith(server)) {
     return yield* awaited("disabled", endpoints.read(endpoint.id), ({ status }) => status === "disabled")
   })
 
-  describe.skipIf(isAbsent)(`a webhook endpoint, on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {
+  describe.skipIf(isAbsent)(`a webhook endpoint (part 8) on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {
     it.live(
-      "rotation in mid-retry (resend-openapi 114): what was under way keeps its signature, the next has one v1, of the new secret",
+      "rotated between retries signs the next attempt with the new secret alone (resend/resend-openapi#114)",
       () =>
         Effect.gen(function* () {
           const { deliveries, endpoint, endpoints, receiver, store, tenant } = yield* begin
@@ -117,7 +117,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
     )
 
     it.live(
-      "disabled in mid-attempt (convoy 1092, 1667): the attempt counts as made, the rest is frozen, and goes on once it is active again",
+      "disabled during an attempt records it, freezes the other deliveries, and resumes them on reactivation (frain-dev/convoy#1092, #1667)",
       () =>
         Effect.gen(function* () {
           const world = yield* begin
@@ -168,7 +168,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
         })
     )
 
-    it.live("reactivated in mid-attempt: its result is recorded, and moves no counter", () =>
+    it.live("reactivated during an attempt records its result without counting it", () =>
       Effect.gen(function* () {
         const world = yield* begin
         const { deliveries, endpoint, endpoints, receiver, store } = world
@@ -197,7 +197,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
     )
 
     it.live(
-      "deleted in mid-attempt: the attempt is recorded, and nothing is sent ever after (svix 1511)",
+      "deleted during an attempt records it and is sent nothing afterwards (svix/svix-webhooks#1511)",
       () =>
         Effect.gen(function* () {
           const { deliveries, endpoint, endpoints, receiver, store, tenant } = yield* begin
@@ -233,7 +233,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
         })
     )
 
-    it.live("is one of five, also when six are made at once, and makes room when it is deleted", () =>
+    it.live("is limited to five, also when six are created at once, and deletion makes room", () =>
       Effect.gen(function* () {
         const { tenant } = yield* startDelivering(yield* open)
         const make = Effect.suspend(() => tenant.write("POST", ENDPOINTS, { url: "http://127.0.0.1:19999/" }))
@@ -251,7 +251,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
     )
 
     it.live(
-      "redelivery: of what was delivered or exhausted, once for a key, with the same event and bytes",
+      "redelivers what was delivered or exhausted, once per idempotency key, with the same event and the same bytes",
       () =>
         Effect.gen(function* () {
           const { deliveries, endpoint, endpoints, receiver, tenant } = yield* begin
@@ -293,7 +293,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
         })
     )
 
-    it.live("deliveries: every state and shape, in pages, and cursors of this very list", () =>
+    it.live("lists its deliveries in every state, in pages, with cursors of its own", () =>
       Effect.gen(function* () {
         const world = yield* begin
         const { deliveries, endpoint, endpoints, other, receiver, tenant } = world
@@ -370,7 +370,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
       })
     )
 
-    it.live("omi 7289: 19 failures, a success and 19 failures leave it active, one more disables it", () =>
+    it.live("is disabled by 20 failures in a row, not by 19 twice (BasedHardware/omi#7289)", () =>
       Effect.gen(function* () {
         const { endpoint, endpoints, receiver } = yield* begin
         const counted = (count: number) =>
@@ -393,7 +393,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
       })
     )
 
-    it.live("convoy 1833: a receiver that always says 403 is asked nine times, and no more", () =>
+    it.live("gets nine attempts while it answers 403, and no more (frain-dev/convoy#1833)", () =>
       Effect.gen(function* () {
         const store = yield* open
         const { tenant } = yield* startDelivering(store)
@@ -436,7 +436,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
       })
     )
 
-    it.live("omi 7289: 20 failures over 3 deliveries disable the endpoint", () =>
+    it.live("is disabled by 20 consecutive failures over 3 deliveries (BasedHardware/omi#7289)", () =>
       Effect.gen(function* () {
         const store = yield* open
         const { tenant } = yield* startDelivering(store)
@@ -467,7 +467,7 @@ for (const { isAbsent, name, open } of storesWith(server)) {
     )
 
     it.live(
-      "svix 1511: what waited for an endpoint that was deleted before the worker came is recorded, never sent, and holds up nobody",
+      "deleted before the worker runs has its deliveries cancelled, and others are not delayed (svix/svix-webhooks#1511)",
       () =>
         Effect.gen(function* () {
           const store = yield* open

@@ -8,7 +8,8 @@ import { ConfigProvider, Console, Effect, Layer, Result } from "effect"
 import { afterEach, vi } from "vitest"
 import { svc } from "../src/command/SvcCommand.ts"
 import { StandardInput } from "../src/command/WebhookCommands.ts"
-import type { CheckFailed, StartFault } from "../src/start/StartFault.ts"
+import type { CheckFailed } from "../src/start/RunCommand.ts"
+import type { StartFault } from "../src/start/StartFault.ts"
 import {
   awaited,
   endpointsOf,
@@ -139,9 +140,9 @@ const malformed = (signature: string): ReadonlyArray<string> => {
   ]
 }
 
-describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
+describe("a captured webhook (part 8)", { timeout: TEST_TIMEOUT_MS }, () => {
   it.live(
-    "replayed within 300 s is acted upon once, and after that refused (stripe-php 657: both directions)",
+    "replayed within 300 s is processed once, and later refused, in both directions (stripe/stripe-php#657)",
     () =>
       Effect.gen(function* () {
         const { example, secret, webhook } = yield* capture
@@ -170,7 +171,7 @@ describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
       })
   )
 
-  it.live("with another t, or signed by nobody, is refused", () =>
+  it.live("with another t or without a signature is refused", () =>
     Effect.gen(function* () {
       const { example, secret, webhook } = yield* capture
       const later = webhook.signature.replace(/^t=\d+/u, `t=${timestampOf(webhook) + 1}`)
@@ -188,7 +189,7 @@ describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
   )
 
   it.live(
-    "inkbox 144: a v1 of 0, 63, 65 or 128 characters, upper case, not hexadecimal, a t that is no number in its one form: refused, and nothing throws",
+    "with a v1 of another length, in upper case or not hexadecimal, or a malformed t is refused without an exception (inkbox-ai/inkbox#144)",
     () =>
       Effect.gen(function* () {
         const { example, secret, webhook } = yield* capture
@@ -205,7 +206,7 @@ describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
       })
   )
 
-  it.live("stripe-node 494: its raw bytes verify, and with one space after a comma they do not", () =>
+  it.live("verifies by its raw bytes, and not with a space after a comma (stripe/stripe-node#494)", () =>
     Effect.gen(function* () {
       const { example, secret, tenant, webhook, wire } = yield* capture
       const spaced = { ...webhook, body: Buffer.from(webhook.body.toString("utf8").replace(",", ", ")) }
@@ -229,7 +230,7 @@ describe("a captured webhook", { timeout: TEST_TIMEOUT_MS }, () => {
     })
   )
 
-  it("github docs 3567: a body with an emoji has the same HMAC as bytes and as a string", () => {
+  it("with an emoji in its body has the same HMAC as bytes and as a string (github/docs#3567)", () => {
     const text = '{"id":"evt_1","note":"\u{1f600}"}'
     const body = Buffer.from(text)
     const secret = `svc_wh_${Buffer.alloc(32, 9).toString("base64url")}`

@@ -111,9 +111,9 @@ const tellStory = Effect.fnUntraced(function* (store: OpenStore) {
 const server = await openTestDatabase()
 
 for (const { isAbsent, name, open } of storesWith(server)) {
-  describe.skipIf(isAbsent)(`a webhook secret, on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {
+  describe.skipIf(isAbsent)(`a webhook secret (part 8) on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {
     it.live(
-      "is in one answer, and then in no other, no log line, no span, no metric and no row of any table",
+      "is in the answer that creates it alone, and in no other answer, log line, span, metric or row of any table",
       () =>
         Effect.gen(function* () {
           const store = yield* open

@@ -176,10 +176,10 @@ const codeOf = (tenant: Effect.Success<ReturnType<typeof startGuarded>>["tenant"
     return { code, pointers }
   })
 
-describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
+describe("a webhook target (part 8)", { timeout: TEST_TIMEOUT_MS }, () => {
   const refused = { code: "webhook_target_not_allowed", pointers: undefined }
 
-  it.live("that is refused is 422 webhook_target_not_allowed, and nothing is stored", () =>
+  it.live("that is not allowed is answered 422 webhook_target_not_allowed, and nothing is stored", () =>
     Effect.gen(function* () {
       const { names, tenant } = yield* startGuarded(() => [PUBLIC])
       for (const url of [...Object.values(REFUSED).flat(), ...LOOPBACK]) {
@@ -195,7 +195,7 @@ describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
     })
   )
 
-  it.live("is refused where loopback is allowed too, if it is anything else", () =>
+  it.live("that is neither public nor loopback is refused where loopback is allowed", () =>
     Effect.gen(function* () {
       const { tenant } = yield* startService({ webhookLoopback: true })
       for (const url of Object.values(REFUSED).flat()) {
@@ -205,7 +205,7 @@ describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
     })
   )
 
-  it.live("whose name has one address that is not public, or none, is 422, and nothing is stored", () =>
+  it.live("whose name has an address that is not public, or none, is 422, and nothing is stored", () =>
     Effect.gen(function* () {
       const { tenant } = yield* startGuarded(({ name, type }) => NAMES[name]?.[type] ?? [])
       for (const name of Object.keys(NAMES)) {
@@ -216,7 +216,7 @@ describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
   )
 
   it.live(
-    "whose name turns evil later (rebinding) fails each attempt with its class, and nothing is connected to",
+    "whose name is rebound to a private address after its registration fails each attempt, without a connection",
     () =>
       Effect.gen(function* () {
         let now: Partial<Record<RecordType, NameAnswer>> = { A: [PUBLIC] }
@@ -243,7 +243,7 @@ describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
       })
   )
 
-  it.live("whose name turns evil between look-up and connection is reached where it was looked up", () =>
+  it.live("whose name is rebound after the look-up is reached at the address that was checked", () =>
     Effect.gen(function* () {
       let asked = 0
       const { endpoints, tenant } = yield* startGuarded(({ type }) => {
@@ -262,7 +262,7 @@ describe("a webhook target", { timeout: TEST_TIMEOUT_MS }, () => {
   )
 
   it.live(
-    "formbricks 7877: a redirect to a metadata address or elsewhere is a failed attempt, never followed",
+    "that redirects has a failed attempt, and the redirect is not followed (formbricks/formbricks#7877)",
     () =>
       Effect.gen(function* () {
         const { tenant } = yield* startService({ working: Layer.empty })

@@ -184,9 +184,9 @@ const attemptsOf = ({ query }: OpenStore, endpoint: string) =>
     (rows) => rows.every(({ open_token }) => open_token === null)
   )
 
-describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: TEST_TIMEOUT_MS }, () => {
+describe.skipIf(server === undefined)("webhook workers (part 8)", { timeout: TEST_TIMEOUT_MS }, () => {
   it.live(
-    "idle, each asks once a second at most; what another process records leaves all the same, by polling",
+    "poll at most once a second when idle, and deliver in this way what another process has recorded, too",
     () =>
       Effect.gen(function* () {
         const store = yield* open
@@ -220,7 +220,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
   )
 
   it.live(
-    "what this process records, a test and a redelivery leave at once: nobody waits for the next look",
+    "deliver what their own process records, and tests and redeliveries, at once, without waiting for a poll",
     () =>
       Effect.gen(function* () {
         const store = yield* open
@@ -243,7 +243,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
       })
   )
 
-  it.live("counters raced at 20: two workers count every attempt, and disable the endpoint once", () =>
+  it.live("count every attempt and disable an endpoint once at 20 consecutive failures", () =>
     Effect.gen(function* () {
       const store = yield* open
       const { services, tenant } = yield* startTwo(store)
@@ -292,7 +292,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
     })
   )
 
-  it.live("counters raced at 10: exhausted deliveries disable the endpoint once, for that reason", () =>
+  it.live("disable an endpoint once at 10 exhausted deliveries, for that reason", () =>
     Effect.gen(function* () {
       const store = yield* open
       const { tenant } = yield* startTwo(store)
@@ -335,7 +335,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
   )
 
   it.live.skipIf(!RUNS_TYPESCRIPT)(
-    "graphile worker 204: killed after the 2xx and before the record, an attempt is used up, and the event delivered again",
+    "killed between the 2xx and its record use up an attempt and deliver the event again (graphile/worker#204)",
     () =>
       Effect.gen(function* () {
         const store = yield* open
@@ -374,7 +374,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
   )
 
   it.live(
-    "a claim that runs out on a slow worker that lives: its result comes too late, and the event is delivered again",
+    "whose lease expires while they still work record no late result, and the event is delivered again by others",
     () =>
       Effect.gen(function* () {
         const store = yield* open
@@ -412,7 +412,7 @@ describe.skipIf(server === undefined)("webhook workers on Postgres", { timeout: 
     ["10,000 deliveries are held", "held_left = 0"],
     ["it was disabled for 7 days", "held_until = 0"]
   ] as const) {
-    it.live(`missed_since shows once ${what}, until a reactivation, which says so for the last time`, () =>
+    it.live(`missed_since is set once ${what}, until a reactivation, whose answer has it last`, () =>
       Effect.gen(function* () {
         const store = yield* open
         const { tenant } = yield* startDelivering(store)
@@ -459,7 +459,7 @@ for (const { isAbsent, name, open: openOne } of stores) {
     { timeout: TEST_TIMEOUT_MS },
     () => {
       it.live(
-        "four hang, each in its way, and the fifth gets every event while none of their attempts ends",
+        "deliver every event to the fifth endpoint while attempts to four other ones hang, each of them in its own way",
         () =>
           Effect.gen(function* () {
             const { tenant } = yield* startDelivering(yield* openOne, { webhookTransport: patient })
@@ -497,7 +497,7 @@ for (const { isAbsent, name, open: openOne } of stores) {
           })
       )
 
-      it.live("a body that comes byte by byte holds up nothing: its status has decided", () =>
+      it.live("are not held up by a response body that arrives byte by byte", () =>
         Effect.gen(function* () {
           const { tenant } = yield* startDelivering(yield* openOne, { webhookTransport: patient })
           const slow = yield* plainReceiver((socket) => {

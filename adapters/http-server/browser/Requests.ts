@@ -6,7 +6,7 @@ import type {
 } from "@simplewebauthn/browser"
 import type { ApprovalStatement } from "@svc/domain/approval/ApprovalStatement"
 
-/** What the server asks for next. */
+/** The next step of the ceremony. */
 export type Step =
   | { readonly step: "register"; readonly options: PublicKeyCredentialCreationOptionsJSON }
   | {
@@ -15,7 +15,7 @@ export type Step =
       readonly statement: ApprovalStatement
     }
 
-/** The actions of the page: what each sends, and what it gets. */
+/** The actions of the page, with the bodies of request and response. */
 interface Actions {
   readonly ceremony: { readonly body: Record<string, never>; readonly answer: Step }
   readonly passkey: { readonly body: RegistrationResponseJSON; readonly answer: unknown }
@@ -29,9 +29,9 @@ interface Actions {
   }
 }
 
-/** A request that was not answered as hoped. */
+/** A request that was refused or not answered. */
 export class Refusal extends Error {
-  /** That of the problem, or `unreachable`. */
+  /** The code of the problem, or `unreachable`. */
   readonly code: string
   constructor(code: string) {
     super(code)
@@ -39,17 +39,17 @@ export class Refusal extends Error {
   }
 }
 
-/** An answer that takes longer, in milliseconds, does not come. */
+/** Timeout of an action, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 20_000
 
 let owed = 0
 
-/** Whether an answer is owed: meanwhile the page does not know how things stand. */
+/** Whether an answer is pending, so that the page does not know the present state. */
 export const isSending = (): boolean => owed > 0
 
 /**
- * Sends one action in the language of the page. The mode stays the default: in any other, a page that sends no referrer
- * sends no Origin either.
+ * Sends an action in the language of the page. It relies on the default mode: in another one, a page without a referrer
+ * would send no Origin.
  */
 export const post = async <Name extends keyof Actions>(
   action: Name,
@@ -81,10 +81,10 @@ export const post = async <Name extends keyof Actions>(
   }
 }
 
-/** A look that takes longer, in milliseconds, is not answered. */
+/** Timeout of the check whether the service is reachable, in milliseconds. */
 const LOOK_TIMEOUT_MS = 5_000
 
-/** Whether the service can say how things stand: that the link is open, or that it is closed. */
+/** Whether the service can be reached and knows whether the link is open or closed. */
 export const canBeAsked = async (): Promise<boolean> => {
   try {
     const signal = AbortSignal.timeout(LOOK_TIMEOUT_MS)

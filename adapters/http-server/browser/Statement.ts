@@ -1,6 +1,6 @@
 import type { DisplayLine } from "@svc/domain/approval/ApprovalStatement"
 
-/** An element that the server always puts into the page. */
+/** An element that is always on the page. */
 export const element = (id: string): HTMLElement => document.getElementById(id)!
 
 const lists = () => {
@@ -8,7 +8,7 @@ const lists = () => {
   return [summary!, details!] as const
 }
 
-/** The lines on the page, read from the page: what the person could see. */
+/** The lines as the page shows them. */
 const shownLines = (): ReadonlyArray<DisplayLine> =>
   lists()
     .flatMap((list) => [...list.querySelectorAll("dd")])
@@ -17,7 +17,7 @@ const shownLines = (): ReadonlyArray<DisplayLine> =>
       value: value.textContent
     }))
 
-/** Whether the page shows these very lines, to the character. */
+/** Whether the page shows exactly these lines. */
 export const areShown = (lines: ReadonlyArray<DisplayLine>): boolean => {
   const shown = shownLines()
   return (
@@ -33,7 +33,7 @@ const text = (name: "dt" | "dd", content: string): HTMLElement => {
   return node
 }
 
-/** Puts other lines in the place of those that are shown, as the server would have. */
+/** Replaces the lines on the page, in the markup of the server. */
 export const showLines = (lines: ReadonlyArray<DisplayLine>): void => {
   const groups: Array<HTMLElement> = []
   let label: string | undefined

@@ -1,7 +1,6 @@
 /*
- * The script of the approval page. It asks for the next step of the ceremony, hands it to the browser's passkey dialog, and
- * sends what comes back. Nothing is asked of the server before a button is pressed: the first request binds the session to
- * this browser.
+ * The script of the approval page. It requests the next step of the ceremony, passes it to the browser's passkey dialog and
+ * sends the result. It sends no request before a button is pressed, since the first one binds the session to this browser.
  */
 import {
   browserSupportsWebAuthn,
@@ -18,10 +17,9 @@ const SECONDS_PER_MINUTE = 60
 
 const main = element("main")
 const words: ScriptWords = JSON.parse(main.dataset.words!)
-/** The instant, by this device's clock, at which the session ends. */
+/** When the session ends, by this device's clock. */
 const endsAt = Date.now() + Number(main.dataset.remaining)
 
-/** What goes wrong must not look like what goes on. */
 type Tone = "progress" | "failure"
 
 const say = (text: string, tone: Tone): void => {
@@ -30,7 +28,7 @@ const say = (text: string, tone: Tone): void => {
   status.textContent = text
 }
 
-/** Nothing is left to do here. */
+/** Whether the page is finished. */
 let isOver = false
 
 const back = element("back")
@@ -50,8 +48,8 @@ const showEnd = (): void => {
 }
 
 /**
- * The link is closed. What was decided, here, in another tab or on a way whose answer was lost, only the service can say: its
- * page of the closed link takes the place of this one.
+ * Ends the page after its link was closed. Only the service knows the decision, which may have been made in another tab or
+ * in a request whose answer was lost, so its page of the closed link replaces this one.
  */
 const end = async (): Promise<void> => {
   if (isOver) return
@@ -66,7 +64,7 @@ const leave = (text: string, address: string): void => {
   isOver = true
   say(text, "progress")
   element("actions").hidden = true
-  // Should the browser stay, there is a way on.
+  // The link remains if the browser does not follow the redirect.
   back.textContent = words.goBack
   location.replace(address)
 }
@@ -74,12 +72,12 @@ const leave = (text: string, address: string): void => {
 // --------------------------------------------------------------------------------------------- ceremony
 
 /**
- * The step that the server prepared and that was not sent back yet. A dialog that was closed leaves it in place, so
- * that the next press opens the dialog at once: browsers that want a press for each dialog then have a fresh one.
+ * The step that the server prepared and that was not used yet. It is kept when a dialog is closed, so that the next press
+ * opens the dialog at once, as browsers require that want a user gesture for each dialog.
  */
 let prepared: Step | undefined
 
-/** Whether a passkey was created here, and only waits to be used. */
+/** Whether a passkey was created on this page and has not been used yet. */
 let hasNewPasskey = false
 
 const nextStep = async (): Promise<Step> => {
@@ -87,13 +85,13 @@ const nextStep = async (): Promise<Step> => {
   return prepared
 }
 
-/** What is sent once is spent, whatever comes of it. */
+/** A step can be used once, whatever the outcome. */
 const send: typeof post = (action, body) => {
   prepared = undefined
   return post(action, body)
 }
 
-/** No dialog outlives the session. */
+/** Limits the timeout of a dialog to the end of the session. */
 const withinSession = <Options extends { readonly timeout?: number }>(options: Options): Options => ({
   ...options,
   timeout: Math.max(1, Math.min(options.timeout ?? Number.POSITIVE_INFINITY, endsAt - Date.now()))
@@ -135,7 +133,7 @@ const decline = async (): Promise<void> => {
   try {
     await nextStep()
   } catch (error) {
-    // Whoever can no longer approve may have begun before, and can decline still.
+    // A user who may not enrol may have started before, and can still decline.
     if (!(error instanceof Refusal) || error.code !== "enrolment_not_allowed") throw error
   }
   const { redirect_to } = await send("decline", {})
@@ -153,7 +151,7 @@ const sayRefusal = async ({ code }: Refusal): Promise<void> => {
   else say(words.tryAgain, "failure")
 }
 
-/** Browsers answer a closed dialog, a dialog without a press, and a time that ran out with one and the same name. */
+/** Browsers report a closed dialog, a missing user gesture and a timeout with the same error name. */
 const sayDialogFault = (error: unknown): void => {
   const name = error instanceof Error ? error.name : ""
   if (name === "NotAllowedError" || name === "AbortError") {
@@ -171,7 +169,7 @@ const setBusy = (busy: boolean): void => {
   for (const id of ["approve", "decline"]) element(id).setAttribute("aria-disabled", String(busy))
 }
 
-/** One thing at a time. The buttons stay focusable meanwhile, so that the focus is not lost. */
+/** Runs one action at a time. The buttons stay focusable, so that the focus is not lost. */
 const onPress = (run: () => Promise<void>) => async (): Promise<void> => {
   if (isBusy || isOver) return
   setBusy(true)
@@ -188,15 +186,15 @@ const onPress = (run: () => Promise<void>) => async (): Promise<void> => {
 
 // -------------------------------------------------------------------------------------------------- time
 
-/** Seconds before the end from which the time is loud, and at which it is spoken. */
+/** Seconds before the end from which the time is highlighted, and at which it is announced. */
 const LAST_MINUTE_SECONDS = 60
-/** Seconds before the end at which whatever a screen reader says is interrupted. */
+/** Seconds before the end at which the announcement interrupts a screen reader. */
 const ALARM_SECONDS = 20
 
 const clockText = (seconds: number): string =>
   `${Math.floor(seconds / SECONDS_PER_MINUTE)}:${String(seconds % SECONDS_PER_MINUTE).padStart(2, "0")}`
 
-/** Says a text once: setting it each second would have it spoken each second. */
+/** Sets a text once, since screen readers repeat it whenever it is set. */
 const announce = (id: "announcement" | "alarm", text: string): void => {
   const region = element(id)
   if (region.textContent !== text) region.textContent = text
@@ -225,7 +223,7 @@ const tick = (): void => {
 
 const ticking = setInterval(tick, MILLISECONDS_PER_SECOND)
 
-// A page that comes back out of the browser's memory is as old as its lines.
+// A page restored from the back/forward cache may be outdated.
 addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload()
 })
@@ -241,5 +239,5 @@ const start = (): void => {
   say(words.noPasskeys, "failure")
 }
 
-// Without a way to approve there is nothing to press.
+// The page has no buttons if there is no way to approve.
 if (document.getElementById("actions") !== null) start()

@@ -52,9 +52,9 @@ const faulty = (
   }
 }
 
-describe("the order of checks on the approval origin", () => {
+describe("the order of checks on the approval origin (part 6)", () => {
   it.effect(
-    "answers every pair of faults with the earlier, and what is not the challenge spends nothing",
+    "answers every pair of faults with the earlier one, and uses up nothing before the challenge",
     () =>
       Effect.gen(function* () {
         yield* TestClock.setTime(NOW)
@@ -96,7 +96,7 @@ describe("the order of checks on the approval origin", () => {
       })
   )
 
-  it.effect("comes to the challenge last, which is then spent", () =>
+  it.effect("ends with the challenge, which is then used up", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const house = yield* openHouse()

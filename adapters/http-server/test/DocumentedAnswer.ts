@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
-import { openApiText } from "../src/api/DocumentRoutes.ts"
+import { openApiText } from "../src/reference/DocumentRoutes.ts"
 import { objectAt, objectsIn, resolved } from "./JsonNode.ts"
 import type { RawAnswer } from "./RawExchange.ts"
 

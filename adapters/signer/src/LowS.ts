@@ -23,8 +23,8 @@ export const isLowS = (signature: Uint8Array): boolean =>
   toBigInt(signature.subarray(SCALAR_BYTES)) <= HALF_ORDER
 
 /**
- * The low-S form of a 64-byte P-256 signature (part 7): (r, s) and (r, n - s) both verify, and of the
- * two only the one with s at most n / 2 is emitted.
+ * The low-S form of a 64-byte P-256 signature (part 7): of the two valid signatures (r, s) and (r, n - s), the one whose s
+ * is at most n / 2.
  */
 export const toLowS = (signature: Uint8Array): Uint8Array => {
   const s = toBigInt(signature.subarray(SCALAR_BYTES))

@@ -5,20 +5,20 @@ import { Effect, Result } from "effect"
 import { type SigningKey, SigningKeyInvalid } from "./SigningKey.ts"
 import { openSigningKey } from "./StoredSigningKey.ts"
 
-/** A key that is published for less than this before it signs was made for a compromise, in seconds. */
-const LEAST_NOTICE_SECONDS = 5n
+/** A key that signs sooner than this after its publication comes from an immediate rotation, in seconds. */
+const MIN_NOTICE_SECONDS = 5n
 
-/** What may sign now. */
-export interface SigningTurn {
+/** The key that signs now. */
+export interface CurrentSigningKey {
   readonly key: SigningKey
-  /** Whether it stands in for a later key, whose turn it is but which this process cannot open. */
-  readonly isStandIn: boolean
+  /** Whether it signs in place of a later key, which this process cannot open. */
+  readonly isFallback: boolean
 }
 
 type Unopened = SealBroken | SigningKeyInvalid
 
-/** Keys that have begun to sign, the latest first. */
-const begunAt = (keys: ReadonlyArray<SigningKeyRecord>, now: Instant): ReadonlyArray<SigningKeyRecord> =>
+/** The keys that have started to sign, the latest first. */
+const startedBy = (keys: ReadonlyArray<SigningKeyRecord>, now: Instant): ReadonlyArray<SigningKeyRecord> =>
   keys
     .flatMap((key) =>
       isWithdrawn(key) || key.signsFrom === undefined || key.signsFrom > now
@@ -29,14 +29,14 @@ const begunAt = (keys: ReadonlyArray<SigningKeyRecord>, now: Instant): ReadonlyA
     .map(([, key]) => key)
 
 /**
- * Whether the key before may sign in a key's place. Not after a rotation at once: whoever stole the key before would
- * have his forgeries look like what is signed now, so that no evidence (503) is better than any. After a rotation that
- * was announced nothing speaks against the key before: it is published, and what it signs verifies.
+ * Whether the previous key may sign in place of this one. Not after an immediate rotation, whose reason may be a compromise
+ * of the previous key: no evidence (503) is then better than evidence like the thief's. After a scheduled rotation the
+ * previous key is still trustworthy and published.
  */
-const allowsStandIn = ({ createdAt, signsFrom = 0n }: SigningKeyRecord): boolean =>
-  signsFrom - createdAt >= LEAST_NOTICE_SECONDS * NANOS_PER_SECOND
+const allowsFallback = ({ createdAt, signsFrom = 0n }: SigningKeyRecord): boolean =>
+  signsFrom - createdAt >= MIN_NOTICE_SECONDS * NANOS_PER_SECOND
 
-/** The private halves that this process has opened: that of the key whose turn it is, or of the one that stands in. */
+/** The opened private halves of signing keys. */
 export const makeOpenedSigningKeys = () => {
   const opened = new Map<string, SigningKey>()
 
@@ -50,26 +50,26 @@ export const makeOpenedSigningKeys = () => {
     return key
   })
 
-  /** The key that signs at an instant. Fails, for the key whose turn it is, when neither it nor a stand-in may. */
-  const inTurn = Effect.fnUntraced(function* (
+  /** The key that signs at an instant. Fails with the fault of the current key if no fallback is allowed either. */
+  const currentAt = Effect.fnUntraced(function* (
     keys: ReadonlyArray<SigningKeyRecord>,
     now: Instant
-  ): Effect.fn.Return<SigningTurn, Unopened, SecretSealer> {
+  ): Effect.fn.Return<CurrentSigningKey, Unopened, SecretSealer> {
     for (const key of keys) if (isWithdrawn(key)) opened.delete(key.publicJwk.kid)
-    const begun = begunAt(keys, now)
+    const started = startedBy(keys, now)
     let fault: Unopened = new SigningKeyInvalid({ detail: "no signing key is on record" })
-    for (const [place, record] of begun.entries()) {
+    for (const [place, record] of started.entries()) {
       const attempt = yield* Effect.result(open(record))
       if (Result.isSuccess(attempt)) {
-        // None of those before it signs again, unless it is one of them.
-        for (const { publicJwk } of begun.slice(place + 1)) opened.delete(publicJwk.kid)
-        return { key: attempt.success, isStandIn: place > 0 }
+        // Earlier keys do not sign again.
+        for (const { publicJwk } of started.slice(place + 1)) opened.delete(publicJwk.kid)
+        return { key: attempt.success, isFallback: place > 0 }
       }
       if (place === 0) fault = attempt.failure
-      if (!allowsStandIn(record)) break
+      if (!allowsFallback(record)) break
     }
     return yield* fault
   })
 
-  return { open, inTurn }
+  return { open, currentAt }
 }

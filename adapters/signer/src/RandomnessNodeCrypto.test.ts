@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { layer } from "./RandomnessNodeCrypto.ts"
 
 describe("RandomnessNodeCrypto", () => {
-  it.effect("gives as many bytes as asked for, never the same ones", () =>
+  it.effect("returns the requested number of bytes, never the same ones", () =>
     Effect.gen(function* () {
       const { bytes } = yield* Randomness
       for (const count of [0, 1, 32, 100_000]) assert.strictEqual(bytes(count).length, count)

@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Layer } from "effect"
 
-/** Bytes drawn at a time: a call to the generator costs far more than the few bytes that an identifier needs. */
+/** Bytes generated at a time, since a call costs far more than the few bytes of an identifier. */
 const POOL_BYTES = 4096
 
 const makePool = (): ((count: number) => Uint8Array) => {
@@ -15,14 +15,14 @@ const makePool = (): ((count: number) => Uint8Array) => {
       used = 0
     }
     const bytes = pool.slice(used, used + count)
-    // What was given out is kept nowhere else.
+    // No copy of issued bytes is kept.
     pool.fill(0, used, used + count)
     used += count
     return bytes
   }
 }
 
-/** Bytes of the operating system's generator. */
+/** Random bytes from the operating system. */
 export const layer: Layer.Layer<Randomness> = Layer.sync(Randomness, () =>
   Randomness.of({ bytes: makePool() })
 )

@@ -24,7 +24,7 @@ const isBroken = (sealer: Sealer, sealed: string, at = context) =>
   Effect.map(Effect.flip(open(sealer, sealed, at)), (error) => assert.instanceOf(error, SealBroken))
 
 describe("SecretSealerNodeCrypto", () => {
-  it.effect("opens what it sealed and shows nothing of it", () =>
+  it.effect("opens what it sealed, whose text reveals nothing", () =>
     Effect.gen(function* () {
       for (const secret of [SECRET, "", "x".repeat(5000)]) {
         const sealed = yield* seal(first, context, secret)
@@ -42,7 +42,7 @@ describe("SecretSealerNodeCrypto", () => {
     })
   )
 
-  it.effect("opens nowhere else", () =>
+  it.effect("opens in no other context", () =>
     Effect.gen(function* () {
       const sealed = yield* seal(first)
       const elsewhere: ReadonlyArray<SealContext> = [
@@ -68,7 +68,7 @@ describe("SecretSealerNodeCrypto", () => {
     })
   )
 
-  it.effect("refuses any text that it did not make", () =>
+  it.effect("refuses any text that it did not seal", () =>
     Effect.gen(function* () {
       const sealed = yield* seal(first)
       const [format, id, body] = sealed.split(".") as [string, string, string]

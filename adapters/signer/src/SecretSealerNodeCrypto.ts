@@ -4,21 +4,21 @@ import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { canonicalBytes } from "@svc/protocol/CanonicalJson"
 import { Data, Effect, Layer, Redacted } from "effect"
 
-/** Bytes of a master key. */
+/** Length of a master key, in bytes. */
 export const MASTER_KEY_BYTES = 32
 
-/** The master keys of a deployment (part 9): one seals and opens, the previous one only opens. */
+/** The master keys of a deployment (part 9): the current one seals and opens, the previous one only opens. */
 export interface MasterKeys {
   readonly current: Redacted.Redacted<Uint8Array>
   readonly previous?: Redacted.Redacted<Uint8Array> | undefined
 }
 
-/** A master key has not exactly `MASTER_KEY_BYTES`. */
+/** A master key is not `MASTER_KEY_BYTES` long. */
 export class MasterKeyInvalid extends Data.TaggedError("MasterKeyInvalid")<{
   readonly which: "current" | "previous"
 }> {}
 
-/** First part of a sealed text: `s1.{key id}.{base64url of nonce || ciphertext || tag}`. */
+/** Prefix of a sealed text: `s1.{key id}.{base64url of nonce || ciphertext || tag}`. */
 const FORMAT = "s1"
 
 const CIPHER = "aes-256-gcm"
@@ -31,7 +31,7 @@ const NO_SALT = new Uint8Array(0)
 type Purpose = SealContext["purpose"]
 
 interface OpenedMasterKey {
-  /** Names the key without telling it, so that what is sealed says what opens it. */
+  /** Derived from the key, and part of each sealed text. */
   readonly id: string
   readonly subkey: (purpose: Purpose) => Uint8Array
 }
@@ -57,8 +57,8 @@ const openMasterKey = (
     })
   })
 
-/** Canonical JSON, so that no two contexts ever bind the same bytes. */
-const boundBytes = (context: SealContext): Uint8Array =>
+/** The associated data of a context; canonical JSON, so that no two contexts have the same bytes. */
+const associatedData = (context: SealContext): Uint8Array =>
   canonicalBytes({
     format: FORMAT,
     organization: context.organization,
@@ -71,7 +71,7 @@ const seal = (key: OpenedMasterKey, context: SealContext, secret: string): strin
   if (!secret.isWellFormed()) throw new RangeError("a secret with a lone surrogate has no UTF-8 form")
   const nonce = randomFillSync(new Uint8Array(NONCE_BYTES))
   const cipher = createCipheriv(CIPHER, key.subkey(context.purpose), nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(boundBytes(context))
+  cipher.setAAD(associatedData(context))
   const sealed = Buffer.concat([nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()])
   return `${FORMAT}.${key.id}.${encodeBase64Url(sealed)}`
 }
@@ -79,7 +79,7 @@ const seal = (key: OpenedMasterKey, context: SealContext, secret: string): strin
 const decrypt = (key: OpenedMasterKey, context: SealContext, sealed: Uint8Array): string => {
   const nonce = sealed.subarray(0, NONCE_BYTES)
   const decipher = createDecipheriv(CIPHER, key.subkey(context.purpose), nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(boundBytes(context))
+  decipher.setAAD(associatedData(context))
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES))
   const secret = decipher.update(sealed.subarray(NONCE_BYTES, sealed.length - TAG_BYTES))
   return Buffer.concat([secret, decipher.final()]).toString("utf8")
@@ -106,8 +106,8 @@ const open = (
 
 /**
  * Seals secrets with AES-256-GCM under a subkey per purpose (HKDF-SHA256 of the master key), bound to
- * purpose, organization, row and version (part 8). After a change of master key the previous one still
- * opens what it sealed, until all of it is sealed anew.
+ * purpose, organization, row and version (part 8). After a change of the master key, the previous
+ * one still opens what was sealed under it.
  */
 export const layer = (masterKeys: MasterKeys): Layer.Layer<SecretSealer, MasterKeyInvalid> =>
   Layer.effect(

@@ -21,11 +21,11 @@ const generateSigningKey: Effect.Effect<Redacted.Redacted<PrivateJwk>> = Effect.
   return privateJwkOf(secretKey, p256.getPublicKey(secretKey, false))
 })
 
-/** A signer in JavaScript alone, for runtimes without `node:crypto`; several times slower. */
+/** A signer in pure JavaScript, for runtimes without `node:crypto`; several times slower. */
 export const layerFromKeys = (keys: SigningKeys): Layer.Layer<Signer, SigningKeyInvalid> =>
   Layer.effect(Signer, signerOfKeys(keys, implement))
 
-/** A signer with a key made at start and lost at the end: for tests and trials. */
+/** A signer with a new key that is never stored, for tests and development. */
 export const layerEphemeral: Layer.Layer<Signer> = Layer.effect(
   Signer,
   generateSigningKey.pipe(

@@ -17,7 +17,7 @@ const publicKeyOf = Effect.fnUntraced(function* () {
 })
 
 describe("SignerNodeCrypto", () => {
-  it.effect("publishes the keys of before and after beside the one that signs, each once", () =>
+  it.effect("publishes previous and next keys besides the signing one, without repetition (part 7)", () =>
     Effect.gen(function* () {
       const signing = yield* generateSigningKey
       const own = (yield* signingKey(signing)).published
@@ -52,7 +52,7 @@ describe("SignerNodeCrypto", () => {
     })
   )
 
-  it.effect("refuses a private key whose halves do not belong together, with both implementations", () =>
+  it.effect("refuses a private key whose halves do not match, with both implementations", () =>
     Effect.gen(function* () {
       const [one, other] = [
         Redacted.value(yield* generateSigningKey),
@@ -77,7 +77,7 @@ describe("SignerNodeCrypto", () => {
     })
   )
 
-  it.effect("signs with the one key what node:crypto verifies, whichever implementation signs", () =>
+  it.effect("signs what node:crypto verifies, with both implementations", () =>
     Effect.gen(function* () {
       const signing = yield* generateSigningKey
       const { published } = yield* signingKey(signing)
@@ -115,7 +115,7 @@ describe("toLowS", () => {
   }
   const half = P256_ORDER >> 1n
 
-  it("keeps s up to half the order and mirrors what is above", () => {
+  it("keeps s up to half the order and negates it above", () => {
     assert.deepStrictEqual(toLowS(withS(1n)), withS(1n))
     assert.deepStrictEqual(toLowS(withS(half)), withS(half))
     assert.deepStrictEqual(toLowS(withS(half + 1n)), withS(half))
@@ -124,7 +124,7 @@ describe("toLowS", () => {
     assert.isFalse(isLowS(withS(half + 1n)))
   })
 
-  it.effect("gives a signature that still verifies, and so does its mirror", () =>
+  it.effect("returns a signature that still verifies, as does its negation", () =>
     Effect.gen(function* () {
       const { published, sign } = yield* signingKey(yield* generateSigningKey)
       const publicKey = Buffer.concat([

@@ -17,22 +17,22 @@ const implement = (jwk: PrivateJwk): SignBytes => {
   return (data) => toLowS(new Uint8Array(sign("sha256", data, { key, dsaEncoding: "ieee-p1363" })))
 }
 
-/** Makes a private key ready to sign, several thousand times a second. */
+/** Prepares a private key for signing. */
 export const signingKey = (
   jwk: Redacted.Redacted<PrivateJwk>
 ): Effect.Effect<SigningKey, SigningKeyInvalid> => readSigningKey(jwk, implement)
 
-/** A new private key. */
+/** Generates a private key. */
 export const generateSigningKey: Effect.Effect<Redacted.Redacted<PrivateJwk>> = Effect.sync(() => {
   const { x, y, d } = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" })
   return Redacted.make({ kty: "EC", crv: "P-256", x: x!, y: y!, d: d! }, { label: "signing key" })
 })
 
-/** A signer on Node's own cryptography, with fixed keys. */
+/** A signer with fixed keys, on `node:crypto`. */
 export const layerFromKeys = (keys: SigningKeys): Layer.Layer<Signer, SigningKeyInvalid> =>
   Layer.effect(Signer, signerOfKeys(keys, implement))
 
-/** A signer with a key made at start and lost at the end: for tests and trials. */
+/** A signer with a new key that is never stored, for tests and development. */
 export const layerEphemeral: Layer.Layer<Signer> = Layer.effect(
   Signer,
   generateSigningKey.pipe(

@@ -4,7 +4,7 @@ import { JsonWebKeyEs256, type KeySet, publicKeyToJwk } from "@svc/protocol/KeyS
 import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES, verifyP256 } from "@svc/protocol/P256"
 import { Data, Effect, Redacted, Schema } from "effect"
 
-/** A private P-256 key as a JWK. Other members are ignored: `kid` and the rest follow from the point. */
+/** A private P-256 key as a JWK. Other members are ignored; `kid` follows from the point. */
 export interface PrivateJwk {
   readonly kty: "EC"
   readonly crv: "P-256"
@@ -13,23 +13,23 @@ export interface PrivateJwk {
   readonly d: string
 }
 
-/** The keys of a signer: the one that signs, and all that are published. */
+/** The keys of a signer with fixed keys. */
 export interface SigningKeys {
   readonly signing: Redacted.Redacted<PrivateJwk>
-  /** Public keys beside the signing one; it may be among them. */
+  /** Additional public keys; the signing key may be among them. */
   readonly published: ReadonlyArray<JsonWebKeyEs256>
 }
 
-/** The keys cannot serve: not a P-256 pair, or a published key that is no public signing key. */
+/** A signing key is not a P-256 key pair, or a published key is not a public ES256 key. */
 export class SigningKeyInvalid extends Data.TaggedError("SigningKeyInvalid")<{
-  /** Never holds key material. */
+  /** Without key material. */
   readonly detail: string
 }> {}
 
-/** What an implementation of ES256 does with a private key: 64 bytes, r then s, low-S. */
+/** Signs with ES256: 64 bytes, r then s, low-S. */
 export type SignBytes = (data: Uint8Array) => Uint8Array
 
-/** A private key ready for use, and its public half as published. */
+/** A private key that is ready to sign, and its public half. */
 export interface SigningKey {
   readonly published: JsonWebKeyEs256
   readonly sign: SignBytes
@@ -52,8 +52,8 @@ const pointOf = (x: Uint8Array, y: Uint8Array): Uint8Array => {
 }
 
 /**
- * Reads a private key and makes it ready with `implement`. A key whose private and public halves do
- * not belong together is refused: evidence signed with it would verify nowhere.
+ * Reads a private key and prepares it with `implement`. Refuses a key whose private and public halves do not match, since
+ * evidence signed with it would not verify.
  */
 export const readSigningKey = (
   redacted: Redacted.Redacted<PrivateJwk>,
@@ -69,7 +69,7 @@ export const readSigningKey = (
       const key = { published: publicKeyToJwk(publicKey), sign: implement({ kty, crv, x, y, d }) }
       return verifyP256({ publicKey, signature: key.sign(PROBE), data: PROBE }) ? key : undefined
     },
-    // What a library says about a private key stays out of every log.
+    // Error messages of the library may quote the private key.
     catch: () => new SigningKeyInvalid({ detail: "the signing key cannot be read" })
   }).pipe(
     Effect.flatMap((key) =>
@@ -88,14 +88,14 @@ const isPublishedForm = ({ kid, x, y }: JsonWebKeyEs256): boolean => {
   return isP256PublicKey(point) && publicKeyToJwk(point).kid === kid
 }
 
-/** A key that may be published: a public ES256 key under its own thumbprint, and nothing besides. */
+/** Checks that a key may be published: a public ES256 key under its own thumbprint, without other members. */
 export const readPublished = (key: JsonWebKeyEs256): Effect.Effect<JsonWebKeyEs256, SigningKeyInvalid> =>
   decodePublished(key).pipe(
     Effect.filterOrFail(isPublishedForm),
     Effect.mapError(() => new SigningKeyInvalid({ detail: "a published key is not a public ES256 key" }))
   )
 
-/** The signing key first, and every `kid` once (part 7). */
+/** The signing key comes first, and no `kid` is repeated (part 7). */
 const publishedKeySet = (
   signing: JsonWebKeyEs256,
   published: ReadonlyArray<JsonWebKeyEs256>
@@ -104,7 +104,7 @@ const publishedKeySet = (
     keys: [...new Map([signing, ...read].map((key) => [key.kid, key])).values()]
   }))
 
-/** A signer whose keys never change, on an implementation of ES256. */
+/** A signer with fixed keys, on an implementation of ES256. */
 export const signerOfKeys = (
   keys: SigningKeys,
   implement: (jwk: PrivateJwk) => SignBytes

@@ -92,9 +92,9 @@ const pastTheView = TestClock.adjust(`${Number(StoredSigner.VIEW_LIFETIME_SECOND
 
 signerSuite("of the store", Layer.provide(StoredSigner.layer, [makeRecords().layer, sealer(1)]))
 
-describe("the signer of the store", () => {
+describe("StoredSigner (part 7)", () => {
   it.effect(
-    "asks a store that does not answer once for all who wait, and serves the known key set meanwhile",
+    "queries an unresponsive store once for all callers, and publishes the known key set meanwhile",
     () =>
       Effect.gen(function* () {
         const records = makeRecords()
@@ -115,7 +115,7 @@ describe("the signer of the store", () => {
       })
   )
 
-  it.effect("makes the first key, and other processes sign with the same", () =>
+  it.effect("creates the first key, which other processes use too", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const [one, other] = [yield* signerOn(records), yield* signerOn(records)]
@@ -125,7 +125,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("publishes a new key within seconds, and signs with it from its time by the store's clock", () =>
+  it.effect("publishes a new key within seconds, and signs with it when due by the store's clock", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -146,7 +146,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("has the private half of a key removed that another has followed, and starts without it", () =>
+  it.effect("removes the private half of a retired key, and starts without it", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -162,7 +162,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("signs with the key before one that it cannot open, says so, and leaves the private half", () =>
+  it.effect("falls back to the previous key if it cannot open the current one, and says so", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const ports = yield* portsOn(records)
@@ -200,7 +200,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("never signs with a key once it is withdrawn, and drops it from the key set within seconds", () =>
+  it.effect("never signs with a withdrawn key, and drops it from the key set within seconds", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -222,7 +222,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("does not let a withdrawn key stand in, though it was open", () =>
+  it.effect("does not fall back to a withdrawn key, even an opened one", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -238,7 +238,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("does not start as a stand-in", () =>
+  it.effect("does not start on a fallback key", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       yield* signerOn(records)
@@ -248,7 +248,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("signs nothing when it cannot open the key that was made for a compromise", () =>
+  it.effect("signs nothing if it cannot open the key of an immediate rotation", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const ports = yield* portsOn(records)
@@ -273,7 +273,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("reads the records for the key set at most every few seconds, however many ask", () =>
+  it.effect("reads the records for the key set at most every few seconds, whatever the load", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -292,7 +292,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("without the store publishes what it knows, signs nothing, and recovers", () =>
+  it.effect("publishes the known keys while the store is unavailable, signs nothing, and recovers", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       const signer = yield* signerOn(records)
@@ -306,7 +306,7 @@ describe("the signer of the store", () => {
     })
   )
 
-  it.effect("does not start with another master key, or on a public key that is none", () =>
+  it.effect("does not start with another master key or an invalid public key", () =>
     Effect.gen(function* () {
       const records = makeRecords()
       yield* signerOn(records)

@@ -11,17 +11,17 @@ import {
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
-import { makeOpenedSigningKeys, type SigningTurn } from "./OpenedSigningKeys.ts"
+import { type CurrentSigningKey, makeOpenedSigningKeys } from "./OpenedSigningKeys.ts"
 import { readPublished, type SigningKeyInvalid } from "./SigningKey.ts"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
-/** How old a view of the records may be, in seconds: so long after a change a process may publish the key set before. */
+/** How long a view of the records is used, in seconds, and so how late a process may publish a change. */
 export const VIEW_LIFETIME_SECONDS = 5n
 
-/** Longest that the key set waits for the records; a store that is out of reach may take longer to say so. */
-const KEY_SET_PATIENCE = "1 second"
+/** How long the key set waits for the records; an unreachable store may time out later. */
+const KEY_SET_TIMEOUT = "1 second"
 
-/** The records as they were read, and when, by a clock that only goes on. */
+/** The records, and when they were read by the monotonic clock. */
 interface View extends SigningKeyList {
   readonly readAt: bigint
 }
@@ -34,7 +34,7 @@ const readView = Effect.gen(function* () {
   return view
 })
 
-/** The first process of a deployment makes its first key. */
+/** Reads the records; the first process of a deployment creates the first key. */
 const firstView = Effect.gen(function* () {
   const view = yield* readView
   if (view.keys.length > 0) return view
@@ -43,10 +43,10 @@ const firstView = Effect.gen(function* () {
   return yield* readView
 })
 
-/** The store's clock, as far as it must have come: never ahead, so no key signs before its time. */
-const storeClock = ({ now, readAt }: View, monotonic: bigint): Instant => now + (monotonic - readAt)
+/** A lower bound of the store's present time, so that no key signs too early. */
+const earliestStoreTime = ({ now, readAt }: View, monotonic: bigint): Instant => now + (monotonic - readAt)
 
-const hasRetired = ({ keys, now }: View): boolean => {
+const hasRetiredKeys = ({ keys, now }: View): boolean => {
   const from = signingKeyAt(keys, now)?.signsFrom ?? 0n
   return keys.some(
     ({ sealed, signsFrom }) => sealed !== undefined && signsFrom !== undefined && signsFrom < from
@@ -57,18 +57,18 @@ const unavailable = Effect.mapError(
   (cause: StoreUnavailable | SealBroken | SigningKeyInvalid) => new SignerUnavailable({ cause })
 )
 
-/** What `GET /readyz` says of a process that cannot open the key whose turn it is. */
+/** What `GET /readyz` says if this process cannot open the current signing key. */
 const UNOPENED = "The master key does not open the signing key whose turn it is:"
 
-/** The health of the store, and whether this process can sign as the store says. */
-const withTurn = (
+/** The health of the store, including whether this process can open the current signing key. */
+const withSigningHealth = (
   store: StoreHealth["Service"],
-  turn: Effect.Effect<SigningTurn, StoreUnavailable | SealBroken | SigningKeyInvalid>
+  turn: Effect.Effect<CurrentSigningKey, StoreUnavailable | SealBroken | SigningKeyInvalid>
 ): StoreHealth["Service"] => ({
   faults: Effect.gen(function* () {
     const faults = yield* store.faults
     const fault = yield* turn.pipe(
-      Effect.map(({ isStandIn }) => (isStandIn ? [`${UNOPENED} the one before it signs.`] : [])),
+      Effect.map(({ isFallback }) => (isFallback ? [`${UNOPENED} the one before it signs.`] : [])),
       Effect.catchTag(["SealBroken", "SigningKeyInvalid"], () =>
         Effect.succeed([`${UNOPENED} no evidence is signed.`])
       )
@@ -77,16 +77,16 @@ const withTurn = (
   })
 })
 
-/** Warns of every key, once, that is yet to sign and that this process will not be able to open. */
+/** Warns once about each pending key that this process cannot open. */
 const makePendingWarning = () => {
-  const told = new Set<string>()
+  const warned = new Set<string>()
   return Effect.fnUntraced(function* ({ keys, now }: View) {
     for (const record of keys) {
       const { kid } = record.publicJwk
-      if (record.signsFrom === undefined || record.signsFrom <= now || told.has(kid)) continue
+      if (record.signsFrom === undefined || record.signsFrom <= now || warned.has(kid)) continue
       const attempt = yield* Effect.exit(openSigningKey(record))
       if (Exit.isSuccess(attempt)) continue
-      told.add(kid)
+      warned.add(kid)
       yield* Effect.annotateLogs(
         Effect.logWarning("the master key does not open the signing key that is to sign next"),
         { kid, signs_from: formatInstant(record.signsFrom) }
@@ -109,19 +109,21 @@ const makeSigner = Effect.gen(function* () {
   )
   const readAgain = Effect.gen(function* () {
     const seen = yield* readView
-    // Of two readings at once the earlier one may end last.
+    // Of two concurrent reads the earlier one may finish last.
     if (seen.now >= view.now) view = seen
     yield* warnOfPending(seen)
-    // What cannot sign any more is of use to a thief alone. But a process that cannot open what signs now does not
-    // know whether any can: it leaves the keys before, since they may be all that there is to sign with.
-    const turn = hasRetired(seen) ? yield* Effect.option(opened.inTurn(seen.keys, seen.now)) : Option.none()
-    if (Option.isSome(turn) && !turn.value.isStandIn) {
-      // Another process may be faster, or this one try again.
+    // The private half of a retired key is of use to a thief alone. But where this process cannot open the current key, the
+    // retired ones may be the only keys that anyone can sign with.
+    const turn = hasRetiredKeys(seen)
+      ? yield* Effect.option(opened.currentAt(seen.keys, seen.now))
+      : Option.none()
+    if (Option.isSome(turn) && !turn.value.isFallback) {
+      // Another process may have done so, or the next read does.
       yield* Effect.ignore(records.forgetBefore(turn.value.key.published.kid))
     }
     return seen
   }).pipe(Effect.provideContext(context))
-  // One reading serves all who wait.
+  // Concurrent callers share one read.
   const refresh = sharedRun(readAgain, scope)
   const current = Effect.suspend(() =>
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
@@ -130,23 +132,23 @@ const makeSigner = Effect.gen(function* () {
   const turnIn = (views: Effect.Effect<View, StoreUnavailable | SigningKeyInvalid>) =>
     Effect.gen(function* () {
       const seen = yield* views
-      return yield* opened.inTurn(seen.keys, storeClock(seen, yield* Clock.monotonicTimeNanos))
+      return yield* opened.currentAt(seen.keys, earliestStoreTime(seen, yield* Clock.monotonicTimeNanos))
     }).pipe(Effect.provideContext(context))
   const turn = turnIn(current)
-  // A master key that does not open what signs now is to stop the start, not the first evidence.
-  if ((yield* turn).isStandIn) return yield* new SealBroken({ purpose: "signing_key" })
+  // A master key that does not open the current key must fail the start rather than the first evidence.
+  if ((yield* turn).isFallback) return yield* new SealBroken({ purpose: "signing_key" })
 
   const signer = Signer.of({
-    // Read anew each time: what a key signs after it was withdrawn would not verify.
+    // Read for each signature, since what a withdrawn key signs would not verify.
     current: Effect.map(unavailable(turnIn(readAgain)), ({ key: { published, sign } }) => ({
       kid: published.kid,
       sign: (data) =>
         Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
     })),
-    // While the store is out of reach, what is known of the set is the best that there is.
+    // While the store is unreachable, the last known key set is published.
     keySet: Effect.map(
       current.pipe(
-        Effect.timeout(KEY_SET_PATIENCE),
+        Effect.timeout(KEY_SET_TIMEOUT),
         Effect.catch(() => Effect.sync(() => view))
       ),
       ({ keys }) => ({
@@ -154,14 +156,16 @@ const makeSigner = Effect.gen(function* () {
       })
     )
   })
-  return Context.make(Signer, signer).pipe(Context.add(StoreHealth, withTurn(yield* StoreHealth, turn)))
+  return Context.make(Signer, signer).pipe(
+    Context.add(StoreHealth, withSigningHealth(yield* StoreHealth, turn))
+  )
 })
 
 /**
- * Signs with the key that the store keeps sealed and whose turn it is by the store's clock, and publishes every key that
- * was not withdrawn (part 7): what was signed before a restart or a rotation still verifies. Changes are seen without a
- * restart: the records are read for each signature, and for the key set when they are `VIEW_LIFETIME_SECONDS` old. The health of the store includes
- * that the key whose turn it is can be opened.
+ * Signs with the sealed key of the store that is current by the store's clock, and publishes every key that is not
+ * withdrawn, so that what was signed before a restart or a rotation still verifies (part 7). The records are read for each
+ * signature, and for the key set when they are `VIEW_LIFETIME_SECONDS` old. The provided `StoreHealth` also reports a
+ * current key that cannot be opened.
  */
 export const layer: Layer.Layer<
   Signer | StoreHealth,

@@ -13,7 +13,7 @@ const sealContext = (kid: string): SealContext => ({
   version: KEY_VERSION
 })
 
-/** A new signing key, ready to be kept: its private half sealed for the row of its `kid`. */
+/** Generates a signing key and seals its private half for the row of its `kid`. */
 export const makeSigningKey: Effect.Effect<NewSigningKey, SigningKeyInvalid, SecretSealer> = Effect.gen(
   function* () {
     const sealer = yield* SecretSealer
@@ -24,7 +24,7 @@ export const makeSigningKey: Effect.Effect<NewSigningKey, SigningKeyInvalid, Sec
   }
 )
 
-/** Opens a key that is kept. What was sealed must be the private half of what is published. */
+/** Opens a stored key, and checks that the sealed half belongs to the published one. */
 export const openSigningKey = Effect.fnUntraced(function* ({
   publicJwk,
   sealed

@@ -1,10 +1,10 @@
-/** The caller's side: its settings from the development server, and the calls it makes. */
+/** The caller's side: its settings, which the development server wrote, and its calls to the API. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type IdentityIssuer, makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { endWithOutput } from "./ClosedOutput.ts"
 
-/** As in `sysexits.h`: an option is not what it may be. */
+/** Exit code of `sysexits.h` for an invalid option. */
 export const EXIT_USAGE = 64
 
 /** What `npm start` writes to `.data/dev.json`. */
@@ -31,7 +31,7 @@ export type Json = Readonly<Record<string, unknown>>
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // The examples read what the interface documents; a typed client would check it.
+  // The examples rely on the documented shapes; a typed client would check them.
   // biome-ignore lint/suspicious/noExplicitAny: shapes are those of the interface
   readonly body: any
 }
@@ -53,7 +53,7 @@ const send = async (url: string, init: RequestInit): Promise<Answer> => {
 
 export const say = (text: string) => console.log(text)
 
-/** The answer, if it has this status; an error that shows the problem otherwise. */
+/** The body of an answer with this status; throws an error with the problem otherwise. */
 export const expect = (answer: Answer, status: number): Answer => {
   if (answer.status === status) return answer
   throw new Error(`expected status ${status}, got ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -66,7 +66,7 @@ export interface Caller {
   readonly write: (method: "POST" | "PUT", path: string, body: Json) => Promise<Answer>
 }
 
-/** The caller's backend: the API key never leaves it, and each write has an idempotency key of its own. */
+/** The caller's backend, which keeps the API key to itself and sends an idempotency key with each write. */
 const makeCaller = (settings: DevelopmentSettings): Caller => {
   const authorization = `Bearer ${settings.api_key}`
   const { issuer, audience, private_jwk } = settings.identity
@@ -109,13 +109,13 @@ export const makeBrowser = (approvalUrl: string) => {
   }
 }
 
-/** Why a request had no answer, if it had none: Node hides that in a cause. */
+/** Why a request had no answer; Node reports that as the cause of the error. */
 const connectionFault = (error: unknown): string | undefined => {
   const cause = error instanceof TypeError ? error.cause : undefined
   return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : undefined
 }
 
-/** Prints the help if it is asked for; the program then does nothing. */
+/** Prints the help if `--help` was given. */
 export const isHelpPrinted = (help: string): boolean => {
   const isAsked = process.argv.slice(2).some((word) => word === "--help" || word === "-h")
   if (isAsked) say(`${help}\n\nSVC_DATA_DIR names the data folder of the development server; default .data`)

@@ -1,7 +1,7 @@
-/** What a shell shows of a program that SIGPIPE has ended. */
+/** The exit code that a shell reports of a program that SIGPIPE ended. */
 const EXIT_OUTPUT_CLOSED = 141
 
-/** Ends this process without a word once nobody reads what it prints any more, as behind `head`. */
+/** Exits in silence once the output is closed, as by `head`. */
 export const endWithOutput = (): void => {
   for (const output of [process.stdout, process.stderr]) {
     output.on("error", (error: NodeJS.ErrnoException) => {

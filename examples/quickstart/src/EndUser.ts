@@ -10,7 +10,7 @@ const open = async (approvalUrl: string) => {
   return browser
 }
 
-/** What the end user does on the approval page; the passkey is software here, and new each time. */
+/** Approves on the approval page as an end user would, with a new software passkey. */
 export const approve = async (approvalUrl: string): Promise<void> => {
   const browser = await open(approvalUrl)
   const passkey = makeSoftwarePasskey({ origin: new URL(approvalUrl).origin })
@@ -27,7 +27,7 @@ export const approve = async (approvalUrl: string): Promise<void> => {
   say(`the user approved exactly this and returns to ${new URL(redirect_to).origin}`)
 }
 
-/** What an end user does who does not want this. */
+/** Declines on the approval page. */
 export const decline = async (approvalUrl: string): Promise<void> => {
   const browser = await open(approvalUrl)
   expect(await browser.post("ceremony", {}), 200)

@@ -3,8 +3,8 @@ import { Result } from "effect"
 import { type Json, say } from "./Caller.ts"
 
 /**
- * Verifies the signature of an evidence envelope, and only then reads it; prints its events. Give it the bytes where there
- * are some: parsed JSON no longer shows a member that was there twice.
+ * Verifies the signature of an evidence envelope, then prints its events. Pass the bytes where you have them, since parsed
+ * JSON does not show duplicate members.
  */
 export const checkEvidence = (envelope: unknown, keySet: unknown): void => {
   const verified =

@@ -21,14 +21,14 @@ const run = (program: string, words: ReadonlyArray<string>) =>
 
 describe.skipIf(!RUNS_TYPESCRIPT)("the example programs", () => {
   for (const program of ["quickstart", "assertion", "approve", "verify", "embedded"]) {
-    it(`${program} prints help, and does nothing else`, { timeout: TIMEOUT_MS }, () => {
+    it(`${program} --help prints help and does nothing else`, { timeout: TIMEOUT_MS }, () => {
       const { status, stderr, stdout } = run(program, ["--help"])
       assert.deepStrictEqual([status, stderr], [0, ""])
       assert.isTrue(stdout.startsWith(`npm run ${program}`) || stdout.includes(`--silent ${program}`), stdout)
     })
   }
 
-  it("say that no server runs, and which is asked", { timeout: TIMEOUT_MS }, () => {
+  it("say that no server is running at the configured address", { timeout: TIMEOUT_MS }, () => {
     const settings = {
       base_url: "http://127.0.0.1:1",
       api_key: "k",
@@ -45,7 +45,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the example programs", () => {
     }
   })
 
-  it("end with 64 on an option that is not known", { timeout: TIMEOUT_MS }, () => {
+  it("exit 64 on an unknown option", { timeout: TIMEOUT_MS }, () => {
     assert.strictEqual(run("assertion", ["user_1", "--enroll"]).status, 64)
     assert.strictEqual(run("approve", ["http://localhost:1/", "--declin"]).status, 64)
   })

@@ -121,7 +121,7 @@ const script = (): string =>
     .map((block) => (block.includes("$DELIVERY/redelivery") ? `${DELIVERED}\n${block}` : block))
     .join("\n")
 
-describe("the commands of README.md and docs/webhooks.md", () => {
+describe("README.md and docs/webhooks.md", () => {
   beforeAll(async () => {
     const env = { SVC_PORT: String(await freePort()), SVC_APPROVAL_PORT: String(await freePort()) }
     const { child, closed, written } = run("sh", ["-c", START ?? ""], { ...env, SVC_STORE: "memory" })
@@ -136,14 +136,14 @@ describe("the commands of README.md and docs/webhooks.md", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("are those that are tried here, and none has a comment, which zsh takes for arguments", () => {
+  it("have the commands that are tested here, without comments, which zsh takes for arguments", () => {
     assert.deepStrictEqual([START, QUICKSTART, moreOfStart], ["npm start", "npm run quickstart", []])
     assert.isAbove(TOUR.length, 5)
     assert.isAbove(WEBHOOKS.length, 4)
     for (const block of [...TOUR, ...WEBHOOKS]) assert.notMatch(block, /(?:^|\s)#(?:\s|$)/mu)
   })
 
-  it("begin with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
+  it("start with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
     const { closed, written } = run("sh", ["-c", QUICKSTART ?? ""], {})
     await closed
     assert.include(written.output, "evidence verified", written.errors)

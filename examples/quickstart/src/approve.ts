@@ -1,6 +1,6 @@
 /**
- * Approves, or with `--decline` declines, the mandate of an approval URL with a software passkey, in place of a person
- * with a browser: `approve.ts <approval_url> [--decline]`. The passkey is new each time, so the subject must have none.
+ * Approves the mandate of an approval URL with a software passkey instead of a person with a browser, or declines it:
+ * `approve.ts <approval_url> [--decline]`. The passkey is new each time, so the subject must not have one yet.
  */
 import { EXIT_USAGE, isHelpPrinted } from "./Caller.ts"
 import { endWithOutput } from "./ClosedOutput.ts"

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { lifecycle, ports } from "./embedded.ts"
 
-it.effect("the embedded core goes through the whole lifecycle", () =>
+it.effect("embedded.ts completes the whole lifecycle", () =>
   Effect.gen(function* () {
     yield* TestClock.setTime(Date.UTC(2027, 0, 1))
     assert.deepStrictEqual(yield* lifecycle, {

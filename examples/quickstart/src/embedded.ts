@@ -1,6 +1,6 @@
 /**
- * The core without a server: a mandate is created, approved with a passkey, used once and proven, on the memory store. In
- * your service, the store, the signer and the rest are layers of your choice, and a person approves in a browser.
+ * The core without a server, on the memory store: a mandate is created, approved with a passkey, used once and proven. In
+ * your service, the store, the signer and the other ports are layers of your choice, and a person approves in a browser.
  */
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
@@ -34,7 +34,7 @@ import { endWithOutput } from "./ClosedOutput.ts"
 
 const APPROVAL_ORIGIN = "http://localhost:8081"
 
-/** What the programs ask for. */
+/** The services that the programs require. */
 export const ports = Layer.mergeAll(
   MemoryStore.layer,
   SignerNodeCrypto.layerEphemeral,
@@ -70,10 +70,10 @@ const organization: Organization = {
   passkeyEnrolment: "FIRST_USE"
 }
 
-/** One write of the caller's: each logical operation has an idempotency key of its own. */
+/** A write of the caller, with a new idempotency key for each logical operation. */
 const write = (idempotencyKey: string, body: JsonValue) => ({ organization, idempotencyKey, body })
 
-/** What the end user's browser and passkey do with an approval URL. */
+/** Approves an approval URL as the end user's browser and passkey would. */
 const approveInBrowser = Effect.fnUntraced(function* (approvalUrl: string) {
   const token = Redacted.make(approvalUrl.slice(approvalUrl.lastIndexOf("/") + 1))
   yield* admitBearer({ token, cookieOf: () => undefined, ceremony: true })
@@ -87,7 +87,7 @@ const approveInBrowser = Effect.fnUntraced(function* (approvalUrl: string) {
   return yield* approveMandate({ ...browser, body: assertion })
 })
 
-/** The whole lifecycle. Returns the decision, the outcome and the types of the events that the evidence proves. */
+/** The whole lifecycle. Returns the decision, the outcome and the types of the events in the evidence. */
 export const lifecycle = Effect.gen(function* () {
   const organizations = yield* Organizations
   yield* organizations.put(organization)
@@ -125,7 +125,7 @@ export const lifecycle = Effect.gen(function* () {
     mandateId: mandate.id
   })
   if (authorization.can_execute !== true) return yield* Effect.die("the action may not be executed")
-  // Here the caller executes on its own provider, and then says so.
+  // Here the caller executes the action with its own provider, then reports the outcome.
   const { resource: outcome } = yield* commitAuthorization({
     ...write("order-1-commit", {
       external_action_reference: "order-1",

@@ -11,7 +11,7 @@ import { afterEach, assert, describe, it } from "vitest"
 import { type CurrentState, makeReceiver, type WebhookEvent } from "./Receiver.ts"
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
-const HTTP_SERVER = join(ROOT, "adapters", "http-server", "src", "bin")
+const BIN = join(ROOT, "adapters", "cli", "src", "bin")
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
 
 const SECRET = `svc_wh_${Buffer.alloc(32, 7).toString("base64url")}`
@@ -83,8 +83,8 @@ const startApi = async (answers: RequestListener) => ({
   apiKey: "svc_test_key"
 })
 
-describe("the receiver", () => {
-  it("answers before it reads the current state, and acts once for an event however often it comes", async () => {
+describe("the example receiver (part 8)", () => {
+  it("answers before it reads the current state, and acts once per event despite repeated deliveries", async () => {
     const asked: Array<string> = []
     const held: Array<() => void> = []
     const api = await startApi((request, response) => {
@@ -105,7 +105,7 @@ describe("the receiver", () => {
     assert.deepStrictEqual(new Set(asked), new Set(["/v1/mandates/mnd_1 Bearer svc_test_key"]))
   })
 
-  it("refuses what is not signed, changed on the way, too long, or not a POST", async () => {
+  it("refuses requests that are unsigned, altered, too long, or not POST", async () => {
     const { acts, failures, refusals, url } = await startReceiver({
       baseUrl: "http://127.0.0.1:1",
       apiKey: "k"
@@ -125,7 +125,7 @@ describe("the receiver", () => {
     ])
   })
 
-  it("knows a test event, which names nothing to read", async () => {
+  it("recognizes a test event, which names no resource", async () => {
     const { failures, tests, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
     const body = testWebhookBody({ id: "evt_1", occurredAt: "2026-12-01T00:00:00.000000000Z" })
     for (let time = 0; time < 2; time++) assert.strictEqual(await deliver(url, body), 204)
@@ -133,7 +133,7 @@ describe("the receiver", () => {
     assert.deepStrictEqual([tests, failures], [["evt_1"], []])
   })
 
-  it("tells of a state that it could not read, and goes on", async () => {
+  it("reports a state that it could not read, and continues", async () => {
     const { failures, url } = await startReceiver({ baseUrl: "http://127.0.0.1:1", apiKey: "k" })
     for (const id of ["evt_1", "evt_2"]) assert.strictEqual(await deliver(url, bodyOf(id)), 204)
     await until("both failures", () => (failures.length === 2 ? true : undefined))
@@ -176,11 +176,11 @@ const start = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<st
   return { child, ended, output: () => output, says }
 }
 
-describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("npm run receiver", () => {
   const program = fileURLToPath(new URL("./main.ts", import.meta.url))
   const api = { SVC_BASE_URL: "http://127.0.0.1:1", SVC_API_KEY: "k" }
 
-  it("says what it takes, and why it does not start", { timeout: 120_000 }, async () => {
+  it("prints its help, and why it cannot start", { timeout: 120_000 }, async () => {
     const holder = new URL(await listening(createServer())).port
     for (const [env, words, code, text] of [
       [{}, ["--help"], 0, "SVC_WEBHOOK_SECRET "],
@@ -194,7 +194,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     }
   })
 
-  it("says in a line what it refuses, and keeps it to be checked if asked to", {
+  it("reports a refused webhook in one line, and stores it on request", {
     timeout: 120_000
   }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-receiver-"))
@@ -223,7 +223,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     assert.deepStrictEqual([await kept(1), await kept(3)], [bodyOf("evt_1"), bodyOf("evt_3")])
   })
 
-  it("exits 0 when a signal stops it, handed over by what npm starts too", { timeout: 120_000 }, async () => {
+  it("exits 0 on a signal, also through the launcher", { timeout: 120_000 }, async () => {
     const launcher = join(ROOT, "scripts", "run.mjs")
     for (const words of [[program], [launcher, relative(ROOT, program)]]) {
       for (const signal of ["SIGTERM", "SIGINT"] as const) {
@@ -238,7 +238,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     }
   })
 
-  it("ends with its launcher, and with the npm of that, however these end", {
+  it("exits when its launcher, or the npm that started it, has ended in whatever way", {
     timeout: 120_000
   }, async () => {
     const launcher = `'${process.execPath}' '${join(ROOT, "scripts", "run.mjs")}' '${relative(ROOT, program)}'`
@@ -271,7 +271,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     }
   })
 
-  it("outlives whoever started it without a launcher", { timeout: 120_000 }, async () => {
+  it("outlives a parent that is not its launcher", { timeout: 120_000 }, async () => {
     const port = await freePort()
     const words = ["-c", `'${process.execPath}' '${program}' & echo "receiver $!"; wait`]
     const child = spawn("bash", words, {
@@ -290,7 +290,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     assert.strictEqual(await deliver(`http://127.0.0.1:${port}/`, bodyOf("evt_1")), 204)
   })
 
-  it("ends without a word when its output is closed", { timeout: 120_000 }, async () => {
+  it("exits in silence when its output is closed", { timeout: 120_000 }, async () => {
     const env = { ...api, RECEIVER_PORT: String(await freePort()) }
     const words = ["-c", `set -o pipefail; '${process.execPath}' '${program}' | :`]
     const child = spawn("bash", words, { env: { ...leastEnvironment(), ...env }, stdio: "ignore" })
@@ -298,8 +298,8 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
   })
 })
 
-describe.skipIf(!RUNS_TYPESCRIPT)("the receiver with svc listen", () => {
-  it("is told of everything that happens on the development server", { timeout: 120_000 }, async () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("the example receiver behind svc listen (part 8)", () => {
+  it("receives the events of the development server", { timeout: 120_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-receiver-"))
     ends.push(() => rm(folder, { recursive: true, force: true }))
     const env = {
@@ -308,19 +308,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver with svc listen", () => {
       SVC_PORT: String(await freePort()),
       SVC_APPROVAL_PORT: String(await freePort())
     }
-    const server = start(env, join(HTTP_SERVER, "dev.ts"))
+    const server = start(env, join(BIN, "dev.ts"))
     await server.says("Not for production")
     const dev = JSON.parse(await readFile(join(folder, "dev.json"), "utf8"))
     const api = { baseUrl: dev.base_url, apiKey: dev.api_key }
     let secret = ""
     const { acts, url } = await startReceiver(api, () => secret)
-    const listener = start(
-      { SVC_DATA_DIR: folder },
-      join(HTTP_SERVER, "svc.ts"),
-      "listen",
-      "--forward-to",
-      url
-    )
+    const listener = start({ SVC_DATA_DIR: folder }, join(BIN, "svc.ts"), "listen", "--forward-to", url)
     await listener.says("waiting for events")
     secret = (await readFile(join(folder, "listen.secret"), "utf8")).trimEnd()
     const answer = await fetch(`${api.baseUrl}/v1/mandates`, {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { signatureFault } from "./VerifyWebhook.ts"
 
-/** The body of a webhook. It is a trigger, never the proof: it says what to read, not what is so. */
+/** The body of a webhook. It says which resource to read, and proves nothing about its state. */
 export interface WebhookEvent {
   readonly id: string
   readonly type: string
@@ -22,7 +22,7 @@ export interface CurrentState {
   readonly version?: number
 }
 
-/** A webhook that cannot be trusted: neither of its parts may be acted on. */
+/** A webhook that must not be acted on. */
 export interface RefusedWebhook {
   readonly why: string
   readonly signature: string
@@ -31,25 +31,25 @@ export interface RefusedWebhook {
 
 export interface ReceiverOptions {
   readonly secret: () => string
-  /** Where the current state is read, and the API key to read it with. */
+  /** The API that the current state is read from, and its API key. */
   readonly api: { readonly baseUrl: string; readonly apiKey: string }
-  /** What is done about an event, a test event excepted: once per event. */
+  /** Handles an event, once; not called for test events. */
   readonly onState: (event: WebhookEvent, current: CurrentState) => void | Promise<void>
-  /** Told of an event that was sent to try the endpoint: it names no mandate to read. */
+  /** Called for a test event, which names no mandate. */
   readonly onTest?: (event: WebhookEvent) => void
-  /** Told of a webhook that is refused, and why. */
+  /** Called for a refused webhook, with the reason. */
   readonly onRefusal?: (refused: RefusedWebhook) => void
-  /** Told when that failed; the webhook was answered by then. */
+  /** Called when handling failed, after the webhook was answered. */
   readonly onFailure: (event: WebhookEvent, error: unknown) => void
 }
 
-/** The type of what POST /v1/webhook-endpoints/{webhook_endpoint_id}/test sends. */
+/** The type of the event that POST /v1/webhook-endpoints/{webhook_endpoint_id}/test sends. */
 const TEST_EVENT = "endpoint.test"
 
-/** No webhook comes near it. */
+/** Far above the size of any webhook, in bytes. */
 const MAX_BODY_BYTES = 65_536
 
-/** Deliveries may repeat an event for a day. A real receiver keeps the ids in its database, under a unique key. */
+/** Delivery is at least once, and may repeat an event for a day. A real receiver keeps the ids in a table with a unique key. */
 const REMEMBERED_EVENTS = 10_000
 
 const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
@@ -63,7 +63,7 @@ const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> =
   return Buffer.concat(chunks)
 }
 
-/** What is true now. */
+/** Reads the current state. */
 const readCurrent = async (api: ReceiverOptions["api"], { data }: WebhookEvent): Promise<CurrentState> => {
   const path =
     data.authorization_id === undefined
@@ -77,7 +77,7 @@ const readCurrent = async (api: ReceiverOptions["api"], { data }: WebhookEvent):
   return (await response.json()) as CurrentState
 }
 
-/** Remembers the newest identifiers, and says whether one is new. */
+/** Deduplicates by identifier, among the latest ones. */
 const makeMemory = (): ((id: string) => boolean) => {
   const seen = new Set<string>()
   return (id) => {
@@ -89,7 +89,7 @@ const makeMemory = (): ((id: string) => boolean) => {
   }
 }
 
-/** A receiver that does not listen yet. */
+/** Creates the server, which does not listen yet. */
 export const makeReceiver = (options: ReceiverOptions): Server => {
   const { api, onFailure, onRefusal, onState, onTest, secret } = options
   const isNew = makeMemory()
@@ -115,8 +115,8 @@ export const makeReceiver = (options: ReceiverOptions): Server => {
       return
     }
     const event = JSON.parse(body.toString("utf8")) as WebhookEvent
-    // Answered before anything else is done: what takes longer than 15 s counts as failed. Keep the event first, in a
-    // table or a queue, if it must not be lost with this process.
+    // Answered first, since an attempt fails after 15 s. Store the event in a table or a queue before that if it must not be
+    // lost with this process.
     response.writeHead(204).end()
     if (isNew(event.id)) await act(event)
   }

@@ -45,8 +45,8 @@ const CASES: ReadonlyArray<Case> = [
 
 const expected = CASES.map((one) => one.expected)
 
-describe("the verification", () => {
-  it("that docs/webhooks.md shows is right", async () => {
+describe("webhook verification (part 8)", () => {
+  it("in docs/webhooks.md is correct", async () => {
     const [snippet = "", ...more] = blocksOf(WEBHOOKS_PAGE, "js")
     assert.deepStrictEqual(more, [])
     const file = join(folder, "verify.mjs")
@@ -61,7 +61,7 @@ describe("the verification", () => {
   const hasPython =
     spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 9))"]).status === 0
 
-  it.skipIf(!hasPython)("that the OpenAPI document shows is right", () => {
+  it.skipIf(!hasPython)("in the OpenAPI document is correct", () => {
     const [snippet = ""] = blocksOf(WEBHOOKS["endpoint.test"]?.post.description ?? "", "python")
     const program = `${snippet}
 

@@ -1,4 +1,4 @@
-/** Checks a webhook with nothing but `node:crypto`: copy it into your own receiver. */
+/** Verifies a webhook with `node:crypto` alone; copy it into your own receiver. */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
 const TOLERANCE_SECONDS = 300
@@ -9,7 +9,7 @@ const SIGNATURE = /^t=(0|[1-9][0-9]{0,14}),v1=([0-9a-f]{64})$/
 const SECRET = /^svc_wh_([\w-]{43})$/
 
 export interface SignedWebhook {
-  /** `svc_wh_...`, as it was shown once. */
+  /** `svc_wh_...`, from the answer that created the endpoint. */
   readonly secret: string
   /** The header `Svc-Signature`. */
   readonly signature: string
@@ -17,10 +17,10 @@ export interface SignedWebhook {
   readonly now?: Date
 }
 
-/** Whether a header has the form of a signature, whatever it signs. */
+/** Whether a header has the form of a signature. */
 export const isSignature = (text: string): boolean => SIGNATURE.test(text)
 
-/** What is wrong with a webhook, for whoever runs the receiver; absent when it is authentic. Quotes nothing of it. */
+/** What is wrong with a webhook, for the log; `undefined` if it is authentic. Quotes none of it. */
 export const signatureFault = ({ body, now, secret, signature }: SignedWebhook): string | undefined => {
   const key = SECRET.exec(secret)?.[1]
   if (key === undefined) return "the secret is not svc_wh_ and 32 bytes as base64url"
@@ -29,7 +29,7 @@ export const signatureFault = ({ body, now, secret, signature }: SignedWebhook):
     return "Svc-Signature is not t=<unix seconds>,v1=<64 lower-case hex characters>"
   }
   const age = (now ?? new Date()).getTime() / 1000 - Number(t)
-  // Rounded towards zero, because `t` has whole seconds.
+  // `t` is in whole seconds.
   if (Math.abs(Math.trunc(age)) > TOLERANCE_SECONDS)
     return `t is more than ${TOLERANCE_SECONDS} s from this clock`
   const mac = createHmac("sha256", Buffer.from(key, "base64url")).update(`${t}.`).update(body)
@@ -39,7 +39,7 @@ export const signatureFault = ({ body, now, secret, signature }: SignedWebhook):
 }
 
 /**
- * Whether these bytes were sent by whoever has the secret, at most 300 s ago. `body` must be the raw bytes of the request:
- * JSON that was parsed and written again is another text.
+ * Whether the owner of the secret signed these bytes at most 300 s ago. `body` must be the raw bytes of the request, since
+ * JSON that was parsed and serialized again differs.
  */
 export const isAuthentic = (webhook: SignedWebhook): boolean => signatureFault(webhook) === undefined

@@ -10,10 +10,10 @@ const HOST = "127.0.0.1"
 const DEFAULT_PORT = "3000"
 const MAX_PORT = 65_535
 
-/** Longest that a stop takes, in milliseconds. */
+/** Time limit of the shutdown, in milliseconds. */
 const STOP_MS = 1000
 
-/** Exit codes of `sysexits.h`, and what a shell shows of a program that SIGPIPE has ended. */
+/** Exit codes of `sysexits.h`, and the one that a shell reports of a program that SIGPIPE ended. */
 const EXIT_USAGE = 64
 const EXIT_TEMPORARY = 75
 const EXIT_CONFIGURATION = 78
@@ -47,7 +47,7 @@ const readOr = (path: string, otherwise: string): string => {
   }
 }
 
-/** That of an endpoint if it is set, else the one that `svc listen` made and keeps: it may do so any time. */
+/** The secret of an endpoint if set, or else that of `svc listen`, which may create it at any time. */
 const secret = (): string => process.env.SVC_WEBHOOK_SECRET || readOr(LISTEN_SECRET, "").trimEnd()
 
 const end = (exitCode: number, line: string): void => {
@@ -55,7 +55,7 @@ const end = (exitCode: number, line: string): void => {
   process.exitCode = exitCode
 }
 
-/** Writes to the first name that no file has yet, an earlier run's included: the commands that were printed stay right. */
+/** Writes to the first unused file name, so that commands printed by earlier runs stay valid. */
 const writeNew = (body: Buffer): string => {
   for (let number = 1; ; number++) {
     const file = join(folder, `refused-webhook-${number}.body`)
@@ -76,7 +76,7 @@ const keepRefused = ({ body, signature }: RefusedWebhook): string => {
   return `\n  npm run --silent svc -- webhook verify --signature '${signature}'${from} < ${file}`
 }
 
-/** Ends with exit code 0 once what is in flight is answered. A signal may come twice: from the terminal, and handed over. */
+/** Exits 0 once requests in flight are answered. A signal may arrive twice: from the terminal and from the launcher. */
 const endOnSignal = (server: Server): void => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
@@ -93,7 +93,7 @@ const receive = (port: number, api: { baseUrl: string; apiKey: string }, isVerbo
     api,
     onState: (event, current) => {
       const { version } = event.data
-      // A later event of the mandate may have come to pass meanwhile: the state that was read is the one that counts.
+      // Later events may have occurred in the meantime; the state that was read is the one that counts.
       console.log(`${event.type} (version ${version}): ${current.id} is ${current.state}`)
     },
     onTest: ({ id }) => console.log(`test event ${id}`),

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Console } from "effect"
-import { DEV_HELP } from "../config/Config.ts"
+import { DEV_HELP } from "../config/SettingsHelp.ts"
 import { devServer } from "../dev/DevServer.ts"
-import { runCommand } from "../start/StartFault.ts"
+import { runCommand } from "../start/RunCommand.ts"
 
 const isHelp = process.argv.includes("--help")
 runCommand("svc dev", isHelp ? Console.log(DEV_HELP.trimEnd()) : devServer)

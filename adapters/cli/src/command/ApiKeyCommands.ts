@@ -5,15 +5,16 @@ import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
-import { environmentConfig, helpOf, SETTINGS_OF } from "../config/Config.ts"
-import { allOf, badUsage } from "../start/StartFault.ts"
-import { needed, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
+import { environmentConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { usageFault, validateAll } from "../start/StartFault.ts"
+import { oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
 
-/** As it is printed. Its hash is of no use to anybody. */
+/** The printed form of a key, without its hash. */
 const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
   api_key_id: apiKey.id,
   scopes: apiKey.scopes,
@@ -26,23 +27,23 @@ const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
 const create: StoreCommand = {
   name: "api-key create",
   help: helpOf(
-    `svc api-key create --organization <id>: makes an API key. It is shown once, and kept as a hash.
+    `svc api-key create --organization <id>: creates an API key. It is printed once; the store keeps its hash.
 
   --scope <scope>...         read, write, webhooks; default all
   --expires-at <timestamp>   such as 2030-01-01T00:00:00Z`,
     SETTINGS_OF.storeAndEnvironment
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", scope: "many", "expires-at": "one" }, words)
     const { scope, "expires-at": expiresAt } = options
-    const { environment, id, scopes } = yield* allOf({
+    const { environment, id, scopes } = yield* validateAll({
       scopes: Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope")),
       expiresAt: refuseUnless(
         expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
         "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
       ),
       environment: environmentConfig,
-      id: needed(options.organization, "organization")
+      id: requiredOption(options.organization, "organization")
     })
     return Effect.gen(function* () {
       const organization = yield* findOrganization(id)
@@ -79,12 +80,12 @@ const list: StoreCommand = {
   help: helpOf(
     `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
 
-The last use of a key is exact to an hour.`,
+The time of last use is accurate to the hour.`,
     SETTINGS_OF.store
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one" }, words)
-    const organization = yield* needed(options.organization, "organization")
+    const organization = yield* requiredOption(options.organization, "organization")
     return Effect.gen(function* () {
       yield* findOrganization(organization)
       const organizations = yield* Organizations
@@ -101,15 +102,15 @@ const revoke: StoreCommand = {
   help: helpOf(
     `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 
-Every process asks the store about a key with each request, so none is let in any more once this is done; what a
-request has begun by then may take a second more.`,
+Every process looks a key up for each request, so the key admits no further request once this returns; requests admitted
+in the second before still complete.`,
     SETTINGS_OF.store
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", "api-key": "one" }, words)
-    const { named, organization } = yield* allOf({
-      named: needed(options["api-key"], "api-key"),
-      organization: needed(options.organization, "organization")
+    const { named, organization } = yield* validateAll({
+      named: requiredOption(options["api-key"], "api-key"),
+      organization: requiredOption(options.organization, "organization")
     })
     return Effect.gen(function* () {
       yield* findOrganization(organization)
@@ -117,7 +118,7 @@ request has begun by then may take a second more.`,
       const { apiKeys, now } = yield* organizations.listApiKeys(organization)
       const apiKey = apiKeys.find(({ id }) => id === named)
       if (apiKey === undefined)
-        return yield* badUsage("no API key of this organization has that id; svc api-key list shows them")
+        return yield* usageFault("no API key of this organization has that id; svc api-key list shows them")
       const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatInstant(now) }
       return { organization, act: Effect.as(organizations.putApiKey(revoked), shown(revoked)) }
     })

@@ -2,10 +2,10 @@ import type { Effect } from "effect"
 
 /** One command of `svc`. */
 export interface Command {
-  /** Its words, such as `organization create`. */
+  /** Its words after `svc`, such as `organization create`. */
   readonly name: string
-  /** What its `--help` prints. */
+  /** The text of its `--help`. */
   readonly help: string
-  /** Carries it out with the words that follow its name; fails with a `StartFault` when it cannot as given. */
+  /** Runs the command with the words after its name. Fails with a `StartFault` when they or the settings are invalid. */
   readonly run: (words: ReadonlyArray<string>) => Effect.Effect<unknown, unknown>
 }

@@ -3,14 +3,14 @@ import type { Command } from "./Command.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 /*
- * What can be told of the commands without any of them: their modules, and Effect with them, are loaded when one runs.
+ * The names and summaries of the commands. It imports none of them, so that help and version print without loading Effect.
  */
 
 /** A command of `svc` by name, before its module is loaded. */
 export interface ListedCommand {
-  /** Its words, such as `organization create`. */
+  /** Its words after `svc`, such as `organization create`. */
   readonly name: string
-  /** In a line, what it does. */
+  /** What it does, in one line. */
   readonly summary: string
   readonly load: () => Promise<Command>
 }
@@ -20,9 +20,9 @@ interface Group {
   readonly load: () => Promise<ReadonlyArray<Command>>
 }
 
-const onStoreAll = async (load: Promise<ReadonlyArray<StoreCommand>>): Promise<ReadonlyArray<Command>> => {
-  const { onStore } = await import("./StoreCommand.ts")
-  return (await load).map(onStore)
+const storeCommands = async (load: Promise<ReadonlyArray<StoreCommand>>): Promise<ReadonlyArray<Command>> => {
+  const { asCommand } = await import("./StoreCommand.ts")
+  return (await load).map(asCommand)
 }
 
 const GROUPS: ReadonlyArray<Group> = [
@@ -40,34 +40,34 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: {
-      "organization create": "makes an organization",
+      "organization create": "creates an organization",
       "organization update": "changes settings of an organization",
       "organization show": "prints an organization and its settings"
     },
-    load: () => onStoreAll(import("./OrganizationCommands.ts").then((module) => module.organizationCommands))
+    load: () =>
+      storeCommands(import("./OrganizationCommands.ts").then((module) => module.organizationCommands))
   },
   {
     summaries: {
-      "api-key create": "makes an API key and shows it, once",
+      "api-key create": "creates an API key and prints it once",
       "api-key list": "lists the API keys of an organization",
-      "api-key revoke": "revokes an API key, in every process"
+      "api-key revoke": "revokes an API key for good"
     },
-    load: () => onStoreAll(import("./ApiKeyCommands.ts").then((module) => module.apiKeyCommands))
+    load: () => storeCommands(import("./ApiKeyCommands.ts").then((module) => module.apiKeyCommands))
   },
   {
     summaries: {
       "signing-key rotate": "publishes a new signing key, which signs after 900 s",
-      "signing-key withdraw":
-        "takes a compromised signing key out of the key set, and another signs, at once",
-      "signing-key list": "lists the signing keys and says which of them signs"
+      "signing-key withdraw": "withdraws a compromised signing key from the key set at once",
+      "signing-key list": "lists the signing keys and their states"
     },
-    load: () => onStoreAll(import("./SigningKeyCommands.ts").then((module) => module.signingKeyCommands))
+    load: () => storeCommands(import("./SigningKeyCommands.ts").then((module) => module.signingKeyCommands))
   },
   {
     summaries: {
-      "store acknowledge-history": "says that the database went back or was replaced, and goes on from there"
+      "store acknowledge-history": "confirms that a restored or replaced database is to be used"
     },
-    load: () => onStoreAll(import("./HistoryCommands.ts").then((module) => module.historyCommands))
+    load: () => storeCommands(import("./HistoryCommands.ts").then((module) => module.historyCommands))
   },
   {
     summaries: { listen: "forwards events of a running server to a local address, as webhooks are sent" },
@@ -75,7 +75,7 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: {
-      "webhook verify": "checks the signature of a webhook whose raw body comes on the standard input"
+      "webhook verify": "verifies the signature of a webhook, whose raw body it reads from standard input"
     },
     load: async () => (await import("./WebhookCommands.ts")).webhookCommands
   }
@@ -83,11 +83,11 @@ const GROUPS: ReadonlyArray<Group> = [
 
 const loaded = async (name: string, { load }: Group): Promise<Command> => {
   const command = (await load()).find((one) => one.name === name)
-  if (command === undefined) throw new Error(`svc ${name} is listed, but not there`)
+  if (command === undefined) throw new Error(`svc ${name} is listed but not implemented`)
   return command
 }
 
-/** Every command of `svc`, in the order in which they are listed. */
+/** Every command of `svc`, in the order of its help. */
 export const COMMANDS: ReadonlyArray<ListedCommand> = GROUPS.flatMap((group) =>
   Object.entries(group.summaries).map(([name, summary]) => ({
     name,
@@ -98,7 +98,7 @@ export const COMMANDS: ReadonlyArray<ListedCommand> = GROUPS.flatMap((group) =>
 
 const HELP = ["--help", "-h"]
 
-export const isHelpAsked = (words: ReadonlyArray<string>): boolean =>
+export const asksForHelp = (words: ReadonlyArray<string>): boolean =>
   words.some((word) => HELP.includes(word))
 
 const NAME_WIDTH = Math.max(...COMMANDS.map(({ name }) => name.length))
@@ -109,21 +109,21 @@ const listOf = (commands: ReadonlyArray<ListedCommand>): string =>
 const helpOn = (commands: ReadonlyArray<ListedCommand>): string => `svc: mandate-bound authorization
 
 ${listOf(commands)}
-"svc <command> --help" tells the options of a command and the settings that it reads; "svc --version" the version.`
+"svc <command> --help" prints the options and settings of a command, "svc --version" the version.`
 
 const version = (): string => {
   const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8")
   return (JSON.parse(text) as { readonly version: string }).version
 }
 
-/** The commands that begin with this word, such as `organization`. */
+/** The commands of a group such as `organization`. */
 export const groupOf = (word: string | undefined): ReadonlyArray<ListedCommand> =>
   COMMANDS.filter(({ name }) => name.startsWith(`${word} `))
 
-/** What is told without any command: the list, that of a group, or the version. */
-export const toldAtOnce = (words: ReadonlyArray<string>): string | undefined => {
+/** The answer to words that ask for the version, or for help on all commands or a group of them. */
+export const overviewOf = (words: ReadonlyArray<string>): string | undefined => {
   if (words.length === 1 && words[0] === "--version") return version()
   const group = groupOf(words[0])
   const isKnown = group.length > 0 ? words.length === 2 : words.length === 1
-  return isHelpAsked(words) && isKnown ? helpOn(group.length > 0 ? group : COMMANDS) : undefined
+  return asksForHelp(words) && isKnown ? helpOn(group.length > 0 ? group : COMMANDS) : undefined
 }

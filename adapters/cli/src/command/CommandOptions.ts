@@ -1,9 +1,9 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
 import { Effect } from "effect"
-import { nearestOf } from "../config/Nearest.ts"
-import { badUsage, type StartFault } from "../start/StartFault.ts"
+import { didYouMean } from "../config/DidYouMean.ts"
+import { type StartFault, usageFault } from "../start/StartFault.ts"
 
-/** How an option is written: with one value, with a value each time it is given, or alone. */
+/** `one`: with a value, at most once. `many`: with a value, any number of times. `flag`: without a value. */
 export type OptionKind = "one" | "many" | "flag"
 
 const CONFIGURATIONS = {
@@ -12,7 +12,7 @@ const CONFIGURATIONS = {
   flag: { type: "boolean" }
 } as const
 
-/** The options that a command was given. */
+/** The options that were given. */
 export type Options<Kinds extends Readonly<Record<string, OptionKind>>> = {
   readonly [Name in keyof Kinds]: Kinds[Name] extends "one"
     ? string | undefined
@@ -29,31 +29,31 @@ const readValue = (kind: OptionKind, value: Given[string]): unknown => {
   return value === "" ? undefined : value
 }
 
-/** What an option may be called if it is to be told; whatever else was given may be a secret in the wrong place. */
-const TELLABLE_OPTION = /^--[a-z][a-z-]{0,31}$/u
+/** Option names that messages may quote; anything else may be a misplaced secret. */
+const QUOTABLE_OPTION = /^--[a-z][a-z-]{0,31}$/u
 
-const unknownLine = (rawName: string, options: ParseArgsOptionsConfig): string => {
-  const meant = nearestOf(rawName.slice(2), Object.keys(options))
+const unknownOption = (rawName: string, options: ParseArgsOptionsConfig): string => {
+  const meant = didYouMean(rawName.slice(2), Object.keys(options))
   return `unknown option ${rawName}${meant === undefined ? "" : ` (was --${meant} meant?)`}; see --help`
 }
 
-/** Which options are not known, or lack their value. */
-const faultIn = (words: ReadonlyArray<string>, options: ParseArgsOptionsConfig): StartFault => {
+/** The fault of words that do not parse: unknown options and missing values. */
+const parseFault = (words: ReadonlyArray<string>, options: ParseArgsOptionsConfig): StartFault => {
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
   const lines = tokens.flatMap((token) => {
-    if (token.kind !== "option" || !TELLABLE_OPTION.test(token.rawName)) return []
-    if (!Object.hasOwn(options, token.name)) return unknownLine(token.rawName, options)
+    if (token.kind !== "option" || !QUOTABLE_OPTION.test(token.rawName)) return []
+    if (!Object.hasOwn(options, token.name)) return unknownOption(token.rawName, options)
     const lacks = options[token.name]?.type === "string" && token.value === undefined
     return lacks ? `${token.rawName} has no value; see --help` : []
   })
-  if (lines.length > 0) return badUsage([...new Set(lines)].join("\n"))
+  if (lines.length > 0) return usageFault([...new Set(lines)].join("\n"))
   return tokens.some(({ kind }) => kind === "positional")
-    ? badUsage("a word is given that belongs to no option; see --help")
-    : badUsage("an option is not known or has no value; see --help")
+    ? usageFault("a word is given that belongs to no option; see --help")
+    : usageFault("an option is not known or has no value; see --help")
 }
 
-/** An option that is to have one value, given again, would drop the first. */
-const repeatedIn = (
+/** `parseArgs` would silently keep the last value of a repeated option. */
+const repetitionFault = (
   kinds: Readonly<Record<string, OptionKind>>,
   words: ReadonlyArray<string>,
   options: ParseArgsOptionsConfig
@@ -61,10 +61,10 @@ const repeatedIn = (
   const { tokens } = parseArgs({ args: [...words], options, strict: false, tokens: true })
   const names = tokens.flatMap((token) => (token.kind === "option" ? token.name : []))
   const repeated = names.find((name, at) => kinds[name] === "one" && names.indexOf(name) !== at)
-  return repeated === undefined ? undefined : badUsage(`--${repeated} is given twice`)
+  return repeated === undefined ? undefined : usageFault(`--${repeated} is given twice`)
 }
 
-/** Reads the options of a command; one that it does not have, and a word that is no option, are refused. */
+/** Parses the options of a command. Unknown options and other words are refused. */
 export const readOptions = <const Kinds extends Readonly<Record<string, OptionKind>>>(
   kinds: Kinds,
   words: ReadonlyArray<string>
@@ -79,22 +79,22 @@ export const readOptions = <const Kinds extends Readonly<Record<string, OptionKi
         Object.entries(kinds).map(([name, kind]) => [name, readValue(kind, given[name])])
       ) as Options<Kinds>
     },
-    catch: () => faultIn(words, options)
+    catch: () => parseFault(words, options)
   })
   return Effect.flatMap(read, (given) => {
-    const fault = repeatedIn(kinds, words, options)
+    const fault = repetitionFault(kinds, words, options)
     return fault === undefined ? Effect.succeed(given) : Effect.fail(fault)
   })
 }
 
-/** The value of an option that must be there. */
-export const needed = (value: string | undefined, name: string): Effect.Effect<string, StartFault> =>
-  value === undefined ? Effect.fail(badUsage(`--${name} is missing`)) : Effect.succeed(value)
+/** The value of a mandatory option. */
+export const requiredOption = (value: string | undefined, name: string): Effect.Effect<string, StartFault> =>
+  value === undefined ? Effect.fail(usageFault(`--${name} is missing`)) : Effect.succeed(value)
 
-export const refuseUnless = (isSound: boolean, line: string): Effect.Effect<void, StartFault> =>
-  isSound ? Effect.void : Effect.fail(badUsage(line))
+export const refuseUnless = (isValid: boolean, line: string): Effect.Effect<void, StartFault> =>
+  isValid ? Effect.void : Effect.fail(usageFault(line))
 
-/** One of the values that an option may have. */
+/** Parses an option with a fixed set of values. */
 export const oneOf = <const A extends string>(
   known: ReadonlyArray<A>,
   value: string,
@@ -102,6 +102,6 @@ export const oneOf = <const A extends string>(
 ): Effect.Effect<A, StartFault> => {
   const found = known.find((candidate) => candidate === value)
   return found === undefined
-    ? Effect.fail(badUsage(`--${name} must be one of ${known.join(", ")}`))
+    ? Effect.fail(usageFault(`--${name} must be one of ${known.join(", ")}`))
     : Effect.succeed(found)
 }

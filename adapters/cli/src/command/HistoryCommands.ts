@@ -1,26 +1,26 @@
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { Effect } from "effect"
-import { helpOf, SETTINGS_OF } from "../config/Config.ts"
-import { badSetting } from "../start/StartFault.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { configurationFault } from "../start/StartFault.ts"
 import { readOptions, refuseUnless } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 const acknowledgeHistory: StoreCommand = {
   name: "store acknowledge-history",
   help: helpOf(
-    `svc store acknowledge-history: after a failover, a restore or a move to another server, says that the database is to go on
-as it is. Until then servers on it are not ready, and neither decide nor record anything, since it may lack what was
-acknowledged last: find that out first, and what callers did on the strength of it. Servers go on within 2 s, workers within
-15 s. Cursors of GET /v1/events given before are refused for good, and readers begin at the first event. Does nothing where
-nothing changed.
+    `svc store acknowledge-history: after a failover, a restore or a move to another server, confirms that the database is to be
+used as it is. Until then servers on it are not ready and neither decide nor record anything, since the last acknowledged
+writes may be missing: find out first whether they are, and what callers did because of them. Servers resume within 2 s,
+workers within 15 s. Earlier cursors of GET /v1/events are refused for good, and readers start again at the first event.
+Does nothing if the history has not changed.
 
-  --lossless   nothing is lost, as after a planned switchover, the promotion of a synchronous standby or pg_upgrade:
-               cursors given before stay good as far as their event is there
-  --restored   the database was put back, though it cannot tell: the same server from a snapshot of its disk, or a
-               folder of PGlite from a copy. Run it once, before servers start on it`,
+  --lossless   nothing is missing, as after a planned switchover, the promotion of a synchronous standby or pg_upgrade:
+               earlier cursors stay valid if their event exists
+  --restored   the database was restored in a way that it cannot detect: the same server from a snapshot of its disk, or a
+               PGlite folder from a copy. Run this once, before servers start on it`,
     SETTINGS_OF.store
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ lossless: "flag", restored: "flag" }, words)
     const { lossless: isLossless, restored: isRestored } = options
     yield* refuseUnless(!(isLossless && isRestored), "--lossless and --restored exclude each other")
@@ -30,7 +30,7 @@ nothing changed.
         const { history, outcome } = yield* acknowledge({ isLossless, isRestored })
         if (outcome === "unchanged") return { outcome, history }
         if (outcome === "begun") return { outcome, history, lossless: isLossless }
-        return yield* badSetting(
+        return yield* configurationFault(
           "the events come from another server and have the numbers of its transactions: run update svc.event set position = 0 in the database, then this again"
         )
       })

@@ -1,9 +1,10 @@
 import { printedMigrations } from "@svc/store-postgres/Migrations"
 import { checkSession, DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
-import { helpOf, SETTINGS_OF, serverStoreConfig } from "../config/Config.ts"
-import { connectionTo, patiently } from "../start/DatabaseReach.ts"
-import { startFaultOf } from "../start/StoreLayer.ts"
+import { serverStoreConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { connectionTo, retryWhileUnreachable } from "../start/DatabaseConnection.ts"
+import { storeFault } from "../start/StoreFault.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -11,18 +12,20 @@ const migrate = Effect.gen(function* () {
   const { postgres: url } = yield* serverStoreConfig
   const { address, options } = yield* connectionTo(url)
   const migrated = Effect.andThen(checkSession(options), migrateServer(options))
-  const names = yield* Effect.mapError(patiently(address, migrated), (fault) => startFaultOf(fault, address))
+  const names = yield* Effect.mapError(retryWhileUnreachable(address, migrated), (fault) =>
+    storeFault(fault, address)
+  )
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
 
-/** `svc migrate` (part 9). What it prints with `--print-sql` is safe to run again. */
+/** `svc migrate` (part 9). The statements of `--print-sql` are idempotent. */
 export const migrateCommand: Command = {
   name: "migrate",
   help: helpOf(
-    `svc migrate: brings the schema of a Postgres server up to date. Safe to run by several processes at once, and while
-servers of the release before are running.
+    `svc migrate: brings the schema of a Postgres server up to date. Several processes may run it at once, also while servers of
+the previous release are running.
 
-  --print-sql   prints all statements instead of running them; needs no setting`,
+  --print-sql   prints all statements instead of executing them; needs no settings`,
     SETTINGS_OF.migrate
   ),
   run: Effect.fnUntraced(function* (words) {

@@ -6,12 +6,13 @@ import { assert, describe, it } from "@effect/vitest"
 import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect } from "effect"
-import { CheckFailed, StartFault } from "../start/StartFault.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
+import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
-import { answerOf } from "./StoreCommand.ts"
+import { runStoreCommand } from "./StoreCommand.ts"
 import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
@@ -59,7 +60,7 @@ const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) 
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-describe("the operating commands of docs/configuration.md", () => {
+describe("docs/configuration.md: the operating commands", () => {
   it.live(
     "run as they are written, in the live environment",
     () =>
@@ -91,7 +92,7 @@ describe("the operating commands of docs/configuration.md", () => {
             continue
           }
           const answer: Readonly<Record<string, unknown>> = JSON.parse(
-            JSON.stringify(yield* answerOf(command, given.slice(2), Effect.provideContext(context)))
+            JSON.stringify(yield* runStoreCommand(command, given.slice(2), Effect.provideContext(context)))
           )
           ran.push(command.name)
           if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)

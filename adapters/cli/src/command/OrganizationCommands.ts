@@ -10,9 +10,10 @@ import { isJsonObject } from "@svc/protocol/Json"
 import { parseStrictJson } from "@svc/protocol/StrictJson"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
-import { environmentConfig, helpOf, loopbackConfig, SETTINGS_OF } from "../config/Config.ts"
-import { allOf, badUsage, type StartFault } from "../start/StartFault.ts"
-import { needed, type Options, oneOf, readOptions, refuseUnless } from "./CommandOptions.ts"
+import { environmentConfig, loopbackConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
+import { type Options, oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 const ALGORITHMS: ReadonlyArray<IdentityAlgorithm> = ["ES256", "EdDSA", "PS256", "RS256"]
@@ -32,20 +33,20 @@ const SETTING_OPTIONS = {
   "identity-algorithm": "many"
 } as const
 
-/** Longest name of an organization, in code points: end users read it. */
+/** Longest name of an organization, in code points. */
 const MAX_NAME_CHARACTERS = 255
 
 type SettingOptions = Options<typeof SETTING_OPTIONS>
 
-/** The deployment that serves the organization, as far as its settings must suit it. */
-interface Surroundings {
+/** What the settings of an organization depend on. */
+interface DeploymentRules {
   readonly environment: Organization["environment"]
-  /** Whether the keys of identity assertions may be at an address of this machine. */
+  /** Whether a key set may be fetched from a loopback address. */
   readonly loopbackAllowed: boolean
 }
 
-/** Refuses a key set with a weak key, or without one for the algorithms. */
-const suits = Effect.fnUntraced(function* (
+/** Refuses a key set that has a weak key, or none for the algorithms. */
+const checkKeySet = Effect.fnUntraced(function* (
   keys: ReadonlyArray<object>,
   algorithms: ReadonlyArray<IdentityAlgorithm>
 ): Effect.fn.Return<void, StartFault> {
@@ -59,38 +60,38 @@ const readKeySet = Effect.fnUntraced(function* (
 ): Effect.fn.Return<{ readonly keys: ReadonlyArray<object> }, StartFault> {
   const read = yield* Effect.tryPromise({
     try: async () => parseStrictJson(await readFile(path)),
-    catch: () => badUsage(`--identity-jwks: ${path} cannot be read`)
+    catch: () => usageFault(`--identity-jwks: ${path} cannot be read`)
   })
   const keys = Result.isSuccess(read) && isJsonObject(read.success) ? read.success.keys : undefined
   if (!Array.isArray(keys) || keys.length === 0) {
-    return yield* badUsage(
+    return yield* usageFault(
       '--identity-jwks must name a file with a key set of public keys, as JSON: {"keys": [...]}'
     )
   }
-  yield* suits(keys, algorithms)
+  yield* checkKeySet(keys, algorithms)
   return { keys: keys as ReadonlyArray<object> }
 })
 
 const KEYS_FAULT =
   "one of --identity-jwks and an https --identity-jwks-uri, to a host name without a user name, says where the keys are (on this machine: with SVC_WEBHOOK_ALLOW_LOOPBACK=true, in the test environment)"
 
-/** Where the options say that the keys are, if they do. */
+/** The key set that the options name, if any. */
 const keysOf = Effect.fnUntraced(function* (
   { "identity-jwks": path, "identity-jwks-uri": jwksUri }: SettingOptions,
   algorithms: ReadonlyArray<IdentityAlgorithm>,
   loopbackAllowed: boolean
 ): Effect.fn.Return<IdentitySettings["keys"] | undefined, StartFault> {
   if (path === undefined && jwksUri === undefined) return undefined
-  if (path !== undefined && jwksUri !== undefined) return yield* badUsage(KEYS_FAULT)
+  if (path !== undefined && jwksUri !== undefined) return yield* usageFault(KEYS_FAULT)
   if (path !== undefined) return { jwks: yield* readKeySet(path, algorithms) }
-  const isSound = parseTarget(jwksUri ?? "", { loopbackAllowed }) !== undefined
-  return isSound ? { jwksUri: jwksUri ?? "" } : yield* badUsage(KEYS_FAULT)
+  const isValid = parseTarget(jwksUri ?? "", { loopbackAllowed }) !== undefined
+  return isValid ? { jwksUri: jwksUri ?? "" } : yield* usageFault(KEYS_FAULT)
 })
 
-/** The identity settings that the options say, over those there are. */
+/** The present identity settings with those of the options in their place. */
 const identityOf = Effect.fnUntraced(function* (
   options: SettingOptions,
-  { loopbackAllowed }: Surroundings,
+  { loopbackAllowed }: DeploymentRules,
   present: IdentitySettings | undefined
 ): Effect.fn.Return<IdentitySettings | undefined, StartFault> {
   const isAbsent = Object.entries(options).every(
@@ -101,19 +102,19 @@ const identityOf = Effect.fnUntraced(function* (
   const algorithms: Effect.Effect<ReadonlyArray<IdentityAlgorithm>, StartFault> = named.length === 0
     ? Effect.succeed(present?.algorithms ?? ["ES256"])
     : Effect.forEach(named, (name) => oneOf(ALGORITHMS, name, "identity-algorithm"))
-  // A bad name among them is told by itself, beside what is wrong with the keys.
+  // An invalid algorithm is reported by itself; the keys are then checked against every algorithm.
   const allowed = Effect.orElseSucceed(algorithms, () => ALGORITHMS)
-  return yield* allOf({
-    issuer: needed(options["identity-issuer"] ?? present?.issuer, "identity-issuer"),
-    audience: needed(options["identity-audience"] ?? present?.audience, "identity-audience"),
+  return yield* validateAll({
+    issuer: requiredOption(options["identity-issuer"] ?? present?.issuer, "identity-issuer"),
+    audience: requiredOption(options["identity-audience"] ?? present?.audience, "identity-audience"),
     algorithms,
     keys: Effect.flatMap(allowed, (some) => keysOf(options, some, loopbackAllowed)).pipe(
       Effect.flatMap((keys = present?.keys) =>
-        keys === undefined ? Effect.fail(badUsage(KEYS_FAULT)) : Effect.succeed(keys)
+        keys === undefined ? Effect.fail(usageFault(KEYS_FAULT)) : Effect.succeed(keys)
       ),
-      // Keys that stay must suit the algorithms that are named anew.
+      // Keys that stay must suit newly named algorithms, too.
       Effect.tap((keys) =>
-        "jwks" in keys ? Effect.flatMap(allowed, (some) => suits(keys.jwks.keys, some)) : Effect.void
+        "jwks" in keys ? Effect.flatMap(allowed, (some) => checkKeySet(keys.jwks.keys, some)) : Effect.void
       )
     )
   })
@@ -123,14 +124,14 @@ const graceOf = (text: string): Effect.Effect<number, StartFault> => {
   const seconds = /^\d{1,4}$/u.test(text) ? Number(text) : Number.NaN
   return seconds <= MAX_GRACE_SECONDS
     ? Effect.succeed(seconds)
-    : Effect.fail(badUsage(`--report-grace-seconds must be 0 to ${MAX_GRACE_SECONDS}`))
+    : Effect.fail(usageFault(`--report-grace-seconds must be 0 to ${MAX_GRACE_SECONDS}`))
 }
 
 const nameOf = (text: string): Effect.Effect<string, StartFault> =>
   [...text].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(text)
     ? Effect.succeed(text)
     : Effect.fail(
-        badUsage(`--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`)
+        usageFault(`--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`)
       )
 
 const returnOriginsOf = (
@@ -139,23 +140,23 @@ const returnOriginsOf = (
 ): Effect.Effect<ReadonlyArray<string>, StartFault> =>
   origins.every((origin) => isRegistrableReturnOrigin(origin, allowsLocalhostReturn(environment)))
     ? Effect.succeed(origins)
-    : Effect.fail(badUsage("--return-origin must be an https origin such as https://shop.example"))
+    : Effect.fail(usageFault("--return-origin must be an https origin such as https://shop.example"))
 
-/** The settings that the options say, over those there are, if any. */
+/** The present settings, if any, with those of the options in their place. */
 const settingsOf = Effect.fnUntraced(function* (
   options: SettingOptions,
-  surroundings: Surroundings,
+  rules: DeploymentRules,
   present?: Organization
 ): Effect.fn.Return<Omit<Organization, "id">, StartFault> {
-  const { environment } = surroundings
+  const { environment } = rules
   const { "return-origin": origins } = options
   const billingAccountReference = options["billing-account"] ?? present?.billingAccountReference
-  // A live organization states how late outcomes may be reported; a test one need not (part 5).
+  // A live organization must state its grace period (part 5).
   const grace = options["report-grace-seconds"] ?? (environment === "test" ? "0" : undefined)
   const enrolment = options["passkey-enrolment"] ?? present?.passkeyEnrolment ?? "FIRST_USE"
-  const { identity, ...others } = yield* allOf({
-    name: Effect.flatMap(needed(options.name ?? present?.name, "name"), nameOf),
-    identity: identityOf(options, surroundings, present?.identity),
+  const { identity, ...others } = yield* validateAll({
+    name: Effect.flatMap(requiredOption(options.name ?? present?.name, "name"), nameOf),
+    identity: identityOf(options, rules, present?.identity),
     returnOrigins:
       present !== undefined && origins.length === 0
         ? Effect.succeed(present.returnOrigins)
@@ -163,7 +164,7 @@ const settingsOf = Effect.fnUntraced(function* (
     reportGraceSeconds:
       present !== undefined && options["report-grace-seconds"] === undefined
         ? Effect.succeed(present.reportGraceSeconds)
-        : Effect.flatMap(needed(grace, "report-grace-seconds"), graceOf),
+        : Effect.flatMap(requiredOption(grace, "report-grace-seconds"), graceOf),
     passkeyEnrolment: oneOf(ENROLMENTS, enrolment, "passkey-enrolment")
   })
   return {
@@ -174,7 +175,7 @@ const settingsOf = Effect.fnUntraced(function* (
   }
 })
 
-/** As it is printed. */
+/** The printed form of an organization. */
 const shown = (organization: Organization): object => {
   const { identity } = organization
   return {
@@ -198,44 +199,43 @@ const shown = (organization: Organization): object => {
 export const findOrganization = Effect.fnUntraced(function* (id: string) {
   const organizations = yield* Organizations
   const found = yield* organizations.find(id)
-  return found ?? (yield* badUsage("--organization names none of the store"))
+  return found ?? (yield* usageFault("--organization names none of the store"))
 })
 
-/** What suits no deployment at all does not suit these either. */
-const ANY: Surroundings = { environment: "test", loopbackAllowed: true }
+/** Settings that are invalid under these rules are invalid in every deployment. */
+const LAXEST_RULES: DeploymentRules = { environment: "test", loopbackAllowed: true }
 
-const readSurroundings = allOf({ environment: environmentConfig, loopbackAllowed: loopbackConfig })
+const readRules = validateAll({ environment: environmentConfig, loopbackAllowed: loopbackConfig })
 
-const OPTIONS_HELP = `  --billing-account <reference>      needed for live keys
-  --return-origin <origin>...        where approvals may return to, such as https://shop.example
-  --report-grace-seconds <0-3600>    how late an outcome may be reported; default 0, to be stated for live
+const OPTIONS_HELP = `  --billing-account <reference>      required for live API keys
+  --return-origin <origin>...        origins that approvals may return to, such as https://shop.example
+  --report-grace-seconds <0-3600>    how late an outcome may be reported; default 0, required in the live environment
   --passkey-enrolment <how>          when an end user without a passkey may create one while approving: FIRST_USE
-                                     (default), until the first is made, or CALLER_ALLOWED, only where the identity
-                                     assertion carries "svc_enrol": true, which is needed anyway once the last was
-                                     retired
-  --identity-issuer <iss>            who vouches for end users; goes with the next two
+                                     (default), if they never had one, or CALLER_ALLOWED, only if the identity assertion
+                                     has "svc_enrol": true, which is also required once the last one was retired
+  --identity-issuer <iss>            issuer of identity assertions; requires the audience and the keys
   --identity-audience <aud>
-  --identity-jwks-uri <address>      where its public keys are, kept for 5 minutes; or --identity-jwks <file>, a key set
+  --identity-jwks-uri <address>      its key set, cached for 5 minutes; or --identity-jwks <file>
   --identity-algorithm <alg>...      ES256 (default), EdDSA, PS256, RS256`
 
 const create: StoreCommand = {
   name: "organization create",
   help: helpOf(
-    `svc organization create --name <name>: makes an organization, and prints it.
+    `svc organization create --name <name>: creates an organization and prints it.
 
 ${OPTIONS_HELP}`,
     SETTINGS_OF.organization
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions(SETTING_OPTIONS, words)
-    // Where the environment is missing, that is told beside what is wrong in any environment.
-    const surroundings = yield* Effect.result(readSurroundings)
-    const { settings } = yield* allOf({
+    // A missing environment is reported together with what is invalid in every environment.
+    const rules = yield* Effect.result(readRules)
+    const { settings } = yield* validateAll({
       settings: settingsOf(
         options,
-        Result.getOrElse(surroundings, () => ANY)
+        Result.getOrElse(rules, () => LAXEST_RULES)
       ),
-      surroundings: Effect.fromResult(surroundings)
+      rules: Effect.fromResult(rules)
     })
     return Effect.gen(function* () {
       const organizations = yield* Organizations
@@ -259,9 +259,9 @@ const show: StoreCommand = {
     "svc organization show --organization <id>: prints an organization and its settings.",
     SETTINGS_OF.store
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one" }, words)
-    const id = yield* needed(options.organization, "organization")
+    const id = yield* requiredOption(options.organization, "organization")
     return Effect.map(findOrganization(id), (organization) => ({
       organization: id,
       act: Effect.succeed(shown(organization))
@@ -272,31 +272,31 @@ const show: StoreCommand = {
 const update: StoreCommand = {
   name: "organization update",
   help: helpOf(
-    `svc organization update --organization <id>: changes the settings that are given and leaves the others, and prints all.
-Servers follow at once. Options that may be given several times replace all values there are.
+    `svc organization update --organization <id>: changes the given settings, keeps the others and prints all of them. Servers
+apply them at once. An option that may be repeated replaces all previous values.
 
   --name <name>
 ${OPTIONS_HELP}`,
     SETTINGS_OF.organization
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const { organization: named, ...options } = yield* readOptions(
       { organization: "one", ...SETTING_OPTIONS },
       words
     )
-    const isNothing = Object.values(options).every((value) => value === undefined || value.length === 0)
-    const { id, surroundings } = yield* allOf({
-      id: needed(named, "organization"),
-      change: refuseUnless(!isNothing, "no setting is named; see --help"),
-      surroundings: readSurroundings
+    const isEmpty = Object.values(options).every((value) => value === undefined || value.length === 0)
+    const { id, rules } = yield* validateAll({
+      id: requiredOption(named, "organization"),
+      change: refuseUnless(!isEmpty, "no setting is named; see --help"),
+      rules: readRules
     })
     return Effect.gen(function* () {
       const present = yield* findOrganization(id)
       yield* refuseUnless(
-        present.environment === surroundings.environment,
+        present.environment === rules.environment,
         "the organization is of another environment"
       )
-      const organization = { id, ...(yield* settingsOf(options, surroundings, present)) }
+      const organization = { id, ...(yield* settingsOf(options, rules, present)) }
       const organizations = yield* Organizations
       return { organization: id, act: Effect.as(organizations.put(organization), shown(organization)) }
     })

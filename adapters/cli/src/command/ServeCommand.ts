@@ -1,5 +1,6 @@
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, serverConfig } from "../config/Config.ts"
+import { serverConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
@@ -7,9 +8,9 @@ import { readOptions } from "./CommandOptions.ts"
 const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   const config = yield* serverConfig
   const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
-    Promise.all([import("../start/Service.ts"), import("@svc/domain/workers/Worker")])
+    Promise.all([import("../start/CompositionRoot.ts"), import("@svc/domain/workers/Worker")])
   )
-  const announced = Layer.effectDiscard(
+  const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(
       Effect.logInfo("serving").pipe(
         Effect.annotateLogs({
@@ -22,7 +23,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
       () => Effect.logInfo("stopping")
     )
   )
-  return yield* announced.pipe(
+  return yield* startAndStopLogs.pipe(
     Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
     Layer.provide(portsLayer(config, { migrations: "require" })),
     Layer.provide(JsonLog.layer(config.logLevel)),
@@ -30,13 +31,13 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   )
 })
 
-/** `svc serve` (part 9): the API and the approval pages, until it is interrupted. */
+/** `svc serve` (part 9): the API and the approval pages, until interrupted. */
 export const serveCommand: Command = {
   name: "serve",
   help: helpOf(
-    `svc serve: the API and the approval pages, and a worker beside them that records what comes due.
+    `svc serve: the API, the approval pages, and a worker that records due transitions and delivers webhooks.
 
-  --no-worker   without the worker, where svc worker runs on its own`,
+  --no-worker   without the worker, where svc worker runs separately`,
     SETTINGS_OF.serve
   ),
   run: Effect.fnUntraced(function* (words) {

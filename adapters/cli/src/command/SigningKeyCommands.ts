@@ -9,12 +9,13 @@ import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Tim
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import { makeSigningKey, openSigningKey } from "@svc/signer/StoredSigningKey"
 import { Effect, Exit, Layer } from "effect"
-import { helpOf, masterKeyConfig, SETTINGS_OF } from "../config/Config.ts"
-import { badSetting, badUsage, EXIT_TEMPORARY, StartFault } from "../start/StartFault.ts"
-import { needed, readOptions } from "./CommandOptions.ts"
+import { masterKeyConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { configurationFault, EXIT_TEMPORARY, StartFault, usageFault } from "../start/StartFault.ts"
+import { readOptions, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
-/** How long a new key is published before it signs, in seconds (part 7): verifiers may keep a key set for 300 s. */
+/** How long a new key is published before it signs, in seconds; verifiers may cache the key set for 300 s (part 7). */
 export const SIGNING_DELAY_SECONDS = 900n
 
 const stateOf = (key: SigningKeyRecord, { keys, now }: SigningKeyList): string => {
@@ -23,17 +24,17 @@ const stateOf = (key: SigningKeyRecord, { keys, now }: SigningKeyList): string =
   return signingKeyAt(keys, now) === key ? "signing" : "retired"
 }
 
-/** The first key of a deployment has signed since it was made. */
-const beginningOf = (key: SigningKeyRecord): Instant | undefined =>
+/** When the key began to sign; the first key of a deployment has 0 on record. */
+const signingStart = (key: SigningKeyRecord): Instant | undefined =>
   key.signsFrom === 0n ? key.createdAt : key.signsFrom
 
 const shown = (key: SigningKeyRecord, list: SigningKeyList): object => {
-  const begins = beginningOf(key)
+  const start = signingStart(key)
   return {
     kid: key.publicJwk.kid,
     state: stateOf(key, list),
     created_at: formatInstant(key.createdAt),
-    signs_from: begins === undefined ? undefined : formatInstant(begins),
+    signs_from: start === undefined ? undefined : formatInstant(start),
     withdrawn_at: key.withdrawnAt === undefined ? undefined : formatInstant(key.withdrawnAt)
   }
 }
@@ -46,33 +47,33 @@ const isOpenedBy = (record: SigningKeyRecord, keys: SecretSealerNodeCrypto.Maste
   Effect.map(Effect.exit(Effect.provide(openSigningKey(record), sealerOf(keys))), Exit.isSuccess)
 
 /**
- * A key sealed under a master key that servers lack would be of no use to them when its turn comes. What they are sure
- * to have is the one that sealed the key that signs now.
+ * Servers must be able to open a new key when it begins to sign. They are known to have the master key that opens the
+ * current signing key, so this must be the one that seals the new key.
  */
 const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyList, masterKeys: MasterKeys) {
   const signing = signingKeyAt(keys, now)
   if (signing === undefined) return
   if (yield* isOpenedBy(signing, { current: masterKeys.current })) return
-  return yield* badSetting(
+  return yield* configurationFault(
     (yield* isOpenedBy(signing, masterKeys))
       ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; rotate with that one as SVC_MASTER_KEY"
       : "the master key does not open the signing key that the store keeps"
   )
 })
 
-const pendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
+const rotationPendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
   new StartFault({
     line: `the key ${pending.kid} is published and signs from ${formatInstant(pending.signsFrom)}; rotate after that, or with --now`,
     exitCode: EXIT_TEMPORARY
   })
 
-const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean, masterKeys: MasterKeys) {
+const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
   yield* checkMasterKey(yield* records.list, masterKeys)
   const key = yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
-  const when = isCompromise ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
+  const when = isImmediate ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
   const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
-    Effect.fail(pendingFault(pending))
+    Effect.fail(rotationPendingFault(pending))
   )
   return { kid: key.publicJwk.kid, signs_from: formatInstant(signsFrom) }
 })
@@ -80,15 +81,16 @@ const rotateKey = Effect.fnUntraced(function* (isCompromise: boolean, masterKeys
 const rotate: StoreCommand = {
   name: "signing-key rotate",
   help: helpOf(
-    `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when everybody who keeps the key
-set has it; keys before it stay published, and what they signed still verifies. Servers follow within 5 s, without a
-restart. A key that somebody else has is withdrawn instead (svc signing-key withdraw). The first key of a deployment signs at once. While one key waits for its turn, another is refused (75). The new
-key is sealed under SVC_MASTER_KEY, which must be the one that sealed the key that signs now, so that every server has it.
+    `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when no cached key set
+lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a
+restart. Withdraw a compromised key instead (svc signing-key withdraw). While a key is pending, another is refused (75). The
+new key is sealed under SVC_MASTER_KEY, which must be the one that sealed the current signing key, so that every server can
+open it.
 
-  --now   for the suspicion of a compromise: signs at once, and withdraws a key that waits for its turn`,
+  --now   for a suspected compromise: the new key signs at once, and a pending key is withdrawn`,
     SETTINGS_OF.storeAndMasterKey
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const { now } = yield* readOptions({ now: "flag" }, words)
     const keys = yield* masterKeyConfig
     return Effect.succeed({ organization: "", act: rotateKey(now, keys) })
@@ -102,7 +104,7 @@ const list: StoreCommand = {
 retired (published, private half removed) or withdrawn (out of the key set).`,
     SETTINGS_OF.store
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     yield* readOptions({}, words)
     return Effect.map(SigningKeyRecords, ({ list: records }) => ({
       organization: "",
@@ -111,7 +113,7 @@ retired (published, private half removed) or withdrawn (out of the key set).`,
   })
 }
 
-/** An RFC 7638 thumbprint (SHA-256, base64url); it may begin with a hyphen, as an option does. */
+/** An RFC 7638 thumbprint (SHA-256, base64url), which may begin with a hyphen like an option. */
 const KID = /^[A-Za-z0-9_-]{43}$/u
 
 const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: MasterKeys) {
@@ -121,7 +123,7 @@ const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: Master
   const { signing, withdrawnAt } = yield* Effect.catchTag(
     records.withdraw(kid, successor),
     "SigningKeyUnknown",
-    () => Effect.fail(badUsage("no signing key has this kid; svc signing-key list shows all of them"))
+    () => Effect.fail(usageFault("no signing key has this kid; svc signing-key list shows all of them"))
   )
   return { kid, state: "withdrawn", withdrawn_at: formatInstant(withdrawnAt), signing_kid: signing }
 })
@@ -130,24 +132,24 @@ const withdraw: StoreCommand = {
   name: "signing-key withdraw",
   help: helpOf(
     `svc signing-key withdraw <kid> --reason <text>: takes a compromised signing key out of the key set and removes its private
-half, at once and for good. If it is the key that signs, a new one takes its place in the same step, and a key that waits for
-its turn is withdrawn with it. From then on evidence is signed by the key given as signing_kid: fetch again what is needed.
-Evidence exported under the withdrawn key no longer verifies. Servers drop it from the key set within 5 s, without a restart;
-whoever keeps the key set may have it for 300 s more.
+half, at once and for good. If it is the current signing key, a new one replaces it in the same step, and a pending key is
+withdrawn with it. Evidence is then signed by the key printed as signing_kid; evidence exported under the withdrawn key no
+longer verifies, so fetch again what is needed. Servers drop the key from the key set within 5 s, without a restart; caches
+of the key set may hold it for another 300 s.
 
-  --reason <text>   why, for the operator log`,
+  --reason <text>   the reason, for the operator log`,
     SETTINGS_OF.storeAndMasterKey
   ),
-  read: Effect.fnUntraced(function* (words) {
+  plan: Effect.fnUntraced(function* (words) {
     const place = words.findIndex((word, at) => KID.test(word) && words[at - 1] !== "--reason")
     const kid = words[place]
     if (kid === undefined) {
-      return yield* badUsage(
+      return yield* usageFault(
         "the kid of the key is missing, or is none: svc signing-key withdraw <kid> --reason <text>; svc signing-key list shows them"
       )
     }
     const { reason } = yield* readOptions({ reason: "one" }, words.toSpliced(place, 1))
-    yield* needed(reason, "reason")
+    yield* requiredOption(reason, "reason")
     const keys = yield* masterKeyConfig
     return Effect.succeed({ organization: "", act: withdrawKey(kid, keys) })
   })

@@ -15,7 +15,7 @@ import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
-import { answerOf } from "./StoreCommand.ts"
+import { runStoreCommand } from "./StoreCommand.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -43,7 +43,7 @@ const run = Effect.fnUntraced(function* (text: string, options: ReadonlyArray<st
   const command = COMMANDS.find(({ name }) => name === text)
   if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
   const context = yield* Effect.context<StoragePorts>()
-  const answer = yield* answerOf(command, options, Effect.provideContext(context)).pipe(
+  const answer = yield* runStoreCommand(command, options, Effect.provideContext(context)).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...ENV, ...env } }))
   )
   // biome-ignore lint/suspicious/noExplicitAny: the tests look at what comes out.
@@ -66,9 +66,9 @@ const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, Stor
 })
 
 layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
-  "the operator's commands",
+  "svc commands on the store (part 9):",
   (it) => {
-    it.effect("make an organization, and show it", () =>
+    it.effect("svc organization create makes an organization that svc organization show prints", () =>
       Effect.gen(function* () {
         const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
         const jwks = yield* keySetFile(publicKey.export({ format: "jwk" }))
@@ -94,7 +94,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("keep where the keys of identity assertions are", () =>
+    it.effect("svc organization create stores the address of the key set for identity assertions", () =>
       Effect.gen(function* () {
         const uri = "https://id.example/keys?v=1"
         const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
@@ -111,7 +111,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("say who may create passkeys, FIRST_USE unless told otherwise", () =>
+    it.effect("svc organization create stores the passkey enrolment, FIRST_USE by default", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations
         for (const [options, expected] of [
@@ -132,7 +132,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("change what is named of an organization, and leave the rest", () =>
+    it.effect("svc organization update changes the given settings and keeps the others", () =>
       Effect.gen(function* () {
         const identity = ["--identity-issuer", "https://id.example", "--identity-audience", "svc"]
         const uri = "https://id.example/keys"
@@ -181,7 +181,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("refuse a change as they refuse a creation, and then change nothing", () =>
+    it.effect("svc organization update refuses what create refuses, and then changes nothing", () =>
       Effect.gen(function* () {
         const made = yield* run("organization create", ["--name", "Shop"])
         const of = ["--organization", made.organization_id]
@@ -207,7 +207,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("take an address of this machine for keys where the servers would", () =>
+    it.effect("svc organization accepts a key set at a loopback address only where servers do", () =>
       Effect.gen(function* () {
         const options = [
           ...["--name", "Shop", "--identity-issuer", "i", "--identity-audience", "a"],
@@ -223,7 +223,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("make keys for it, list and revoke them", () =>
+    it.effect("svc api-key creates, lists and revokes API keys", () =>
       Effect.gen(function* () {
         const { organization_id } = yield* run("organization create", ["--name", "Shop"])
         const of = ["--organization", organization_id]
@@ -242,33 +242,35 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("refuse a key for another environment, and a live one without a billing account", () =>
-      Effect.gen(function* () {
-        const live = { SVC_ENVIRONMENT: "live" }
-        const create = ["--name", "Shop", "--report-grace-seconds", "60"]
-        const test = yield* run("organization create", create)
-        const other = yield* faultOf("api-key create", ["--organization", test.organization_id], live)
-        assert.deepStrictEqual(other, [64, "the organization is of another environment"])
-        const unpaid = yield* run("organization create", create, live)
-        const [code, line] = yield* faultOf(
-          "api-key create",
-          ["--organization", unpaid.organization_id],
-          live
-        )
-        assert.deepStrictEqual(
-          [code, line],
-          [
-            64,
-            `a live key needs a billing account; name it with: svc organization update --organization ${unpaid.organization_id} --billing-account <reference>`
-          ]
-        )
-        const paid = yield* run("organization create", [...create, "--billing-account", "ba_1"], live)
-        const key = yield* run("api-key create", ["--organization", paid.organization_id], live)
-        assert.match(key.api_key, /^svc_live_/u)
-      })
+    it.effect(
+      "svc api-key create refuses another environment, and a live key without a billing account",
+      () =>
+        Effect.gen(function* () {
+          const live = { SVC_ENVIRONMENT: "live" }
+          const create = ["--name", "Shop", "--report-grace-seconds", "60"]
+          const test = yield* run("organization create", create)
+          const other = yield* faultOf("api-key create", ["--organization", test.organization_id], live)
+          assert.deepStrictEqual(other, [64, "the organization is of another environment"])
+          const unpaid = yield* run("organization create", create, live)
+          const [code, line] = yield* faultOf(
+            "api-key create",
+            ["--organization", unpaid.organization_id],
+            live
+          )
+          assert.deepStrictEqual(
+            [code, line],
+            [
+              64,
+              `a live key needs a billing account; name it with: svc organization update --organization ${unpaid.organization_id} --billing-account <reference>`
+            ]
+          )
+          const paid = yield* run("organization create", [...create, "--billing-account", "ba_1"], live)
+          const key = yield* run("api-key create", ["--organization", paid.organization_id], live)
+          assert.match(key.api_key, /^svc_live_/u)
+        })
     )
 
-    it.effect("are in the operator log before they act, without a secret", () =>
+    it.effect("every command is in the operator log before it acts, without secrets", () =>
       Effect.gen(function* () {
         const { organization_id } = yield* run("organization create", ["--name", "Shop"])
         const of = ["--organization", organization_id, "--json"]
@@ -292,43 +294,45 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("rotate the signing keys, under the master key that sealed them", () =>
-      Effect.gen(function* () {
-        const states = Effect.map(run("signing-key list"), ({ data }) =>
-          data.map((key: { readonly state: string }) => key.state)
-        )
-        const first = yield* run("signing-key rotate")
-        assert.deepStrictEqual(yield* states, ["signing"])
-        const next = yield* run("signing-key rotate")
-        const delay = Date.parse(next.signs_from) - Date.parse(first.signs_from)
-        assert.isAtLeast(delay, Number(SIGNING_DELAY_SECONDS) * 1000)
-        assert.deepStrictEqual(yield* states, ["signing", "pending"])
-        const records = yield* SigningKeyRecords
-        const pending = (yield* records.list).keys[1]
-        const at = formatInstant(pending?.signsFrom ?? 0n)
-        assert.deepStrictEqual(yield* faultOf("signing-key rotate"), [
-          75,
-          `the key ${next.kid} is published and signs from ${at}; rotate after that, or with --now`
-        ])
-        const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
-        assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
-          78,
-          "the master key does not open the signing key that the store keeps"
-        ])
-        // Servers may have the one that is the previous one here as their only one.
-        const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }
-        for (const options of [[], ["--now"]]) {
-          const [code, line] = yield* faultOf("signing-key rotate", options, previous)
-          assert.strictEqual(code, 78)
-          assert.match(line, /^SVC_MASTER_KEY does not open .*; rotate with that one as SVC_MASTER_KEY$/u)
-        }
-        const last = yield* run("signing-key rotate", ["--now"], {
-          SVC_MASTER_KEY_PREVIOUS: other.SVC_MASTER_KEY
+    it.effect(
+      "svc signing-key rotate publishes a new key under the master key that sealed the current one (part 7)",
+      () =>
+        Effect.gen(function* () {
+          const states = Effect.map(run("signing-key list"), ({ data }) =>
+            data.map((key: { readonly state: string }) => key.state)
+          )
+          const first = yield* run("signing-key rotate")
+          assert.deepStrictEqual(yield* states, ["signing"])
+          const next = yield* run("signing-key rotate")
+          const delay = Date.parse(next.signs_from) - Date.parse(first.signs_from)
+          assert.isAtLeast(delay, Number(SIGNING_DELAY_SECONDS) * 1000)
+          assert.deepStrictEqual(yield* states, ["signing", "pending"])
+          const records = yield* SigningKeyRecords
+          const pending = (yield* records.list).keys[1]
+          const at = formatInstant(pending?.signsFrom ?? 0n)
+          assert.deepStrictEqual(yield* faultOf("signing-key rotate"), [
+            75,
+            `the key ${next.kid} is published and signs from ${at}; rotate after that, or with --now`
+          ])
+          const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
+          assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
+            78,
+            "the master key does not open the signing key that the store keeps"
+          ])
+          // Servers may have the one that is the previous one here as their only one.
+          const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }
+          for (const options of [[], ["--now"]]) {
+            const [code, line] = yield* faultOf("signing-key rotate", options, previous)
+            assert.strictEqual(code, 78)
+            assert.match(line, /^SVC_MASTER_KEY does not open .*; rotate with that one as SVC_MASTER_KEY$/u)
+          }
+          const last = yield* run("signing-key rotate", ["--now"], {
+            SVC_MASTER_KEY_PREVIOUS: other.SVC_MASTER_KEY
+          })
+          assert.notStrictEqual(last.kid, next.kid)
+          assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
+          assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
         })
-        assert.notStrictEqual(last.kid, next.kid)
-        assert.deepStrictEqual(yield* states, ["retired", "withdrawn", "signing"])
-        assert.isTrue((pending?.signsFrom ?? 0n) > 900n * NANOS_PER_SECOND)
-      })
     )
   }
 )
@@ -342,53 +346,57 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       )
     )
 
-    it.effect("withdraws the stolen key that signs, by one command that works at once, and says why", () =>
-      Effect.gen(function* () {
-        const first = yield* run("signing-key rotate")
-        const pending = yield* run("signing-key rotate")
-        const words = ["--reason", "found in a public repository", first.kid, "--json"]
-        let answer = { kid: "", signing_kid: "", state: "" }
-        const [entry] = yield* logged(
-          Effect.tap(run("signing-key withdraw", words), (told) =>
-            Effect.sync(() => {
-              answer = told
-            })
+    it.effect(
+      "svc signing-key withdraw replaces a compromised signing key at once and records why (part 7)",
+      () =>
+        Effect.gen(function* () {
+          const first = yield* run("signing-key rotate")
+          const pending = yield* run("signing-key rotate")
+          const words = ["--reason", "found in a public repository", first.kid, "--json"]
+          let answer = { kid: "", signing_kid: "", state: "" }
+          const [entry] = yield* logged(
+            Effect.tap(run("signing-key withdraw", words), (told) =>
+              Effect.sync(() => {
+                answer = told
+              })
+            )
           )
-        )
-        assert.deepInclude(entry, {
-          organization: "",
-          command: "signing-key withdraw",
-          arguments: words.slice(0, 3)
+          assert.deepInclude(entry, {
+            organization: "",
+            command: "signing-key withdraw",
+            arguments: words.slice(0, 3)
+          })
+          assert.deepInclude(answer, { kid: first.kid, state: "withdrawn" })
+          assert.deepStrictEqual(yield* listed, {
+            [first.kid]: "withdrawn",
+            [pending.kid]: "withdrawn",
+            [answer.signing_kid]: "signing"
+          })
+          const records = yield* SigningKeyRecords
+          const { keys } = yield* records.list
+          assert.deepStrictEqual(
+            keys.map(({ sealed }) => sealed !== undefined),
+            [false, false, true]
+          )
+          // Again, it is what it was.
+          assert.deepStrictEqual(yield* run("signing-key withdraw", words), answer)
+          assert.lengthOf((yield* records.list).keys, 3)
         })
-        assert.deepInclude(answer, { kid: first.kid, state: "withdrawn" })
-        assert.deepStrictEqual(yield* listed, {
-          [first.kid]: "withdrawn",
-          [pending.kid]: "withdrawn",
-          [answer.signing_kid]: "signing"
-        })
-        const records = yield* SigningKeyRecords
-        const { keys } = yield* records.list
-        assert.deepStrictEqual(
-          keys.map(({ sealed }) => sealed !== undefined),
-          [false, false, true]
-        )
-        // Again, it is what it was.
-        assert.deepStrictEqual(yield* run("signing-key withdraw", words), answer)
-        assert.lengthOf((yield* records.list).keys, 3)
-      })
     )
 
-    it.effect("withdraws a key that no longer signs, and the one that does goes on", () =>
-      Effect.gen(function* () {
-        const before = yield* run("signing-key rotate", ["--now"])
-        const { kid } = yield* run("signing-key rotate", ["--now"])
-        const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
-        assert.strictEqual(told.signing_kid, kid)
-        assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
-      })
+    it.effect(
+      "svc signing-key withdraw takes a retired key out of the key set and leaves the signing key (part 7)",
+      () =>
+        Effect.gen(function* () {
+          const before = yield* run("signing-key rotate", ["--now"])
+          const { kid } = yield* run("signing-key rotate", ["--now"])
+          const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
+          assert.strictEqual(told.signing_kid, kid)
+          assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
+        })
     )
 
-    it.effect("is told what is missing or unknown, and nothing happens", () =>
+    it.effect("svc signing-key withdraw reports missing and unknown arguments and changes nothing", () =>
       Effect.gen(function* () {
         const kid = "-".repeat(43)
         const [code, line] = yield* faultOf("signing-key withdraw", [kid, "--reason", "x"])
@@ -403,7 +411,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("says that the database was put back, and that is in the operator log", () =>
+    it.effect("svc store acknowledge-history accepts a restored database and is in the operator log", () =>
       Effect.gen(function* () {
         const acknowledge = (...words: ReadonlyArray<string>) => run("store acknowledge-history", words)
         const unchanged = yield* acknowledge("--json")
@@ -420,10 +428,10 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
   }
 )
 
-describe("bad options", () => {
+describe("svc with invalid options", () => {
   const untouched = () => Effect.die(new Error("the store was opened"))
   const lineOf = (name: string, options: ReadonlyArray<string>, env: Env = {}) =>
-    answerOf(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
+    runStoreCommand(COMMANDS.find((command) => command.name === name)!, options, untouched).pipe(
       Effect.flip,
       Effect.map(({ exitCode, line }) => `${exitCode} ${line}`),
       Effect.provideService(
@@ -432,7 +440,7 @@ describe("bad options", () => {
       )
     )
 
-  it.effect("of an organization are told before the store is opened", () =>
+  it.effect("of organization commands fails before the store is opened", () =>
     Effect.gen(function* () {
       const jwks = yield* keySetFile({ kty: "EC", crv: "P-256", x: "x", y: "y", d: "d" })
       const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 })
@@ -466,7 +474,7 @@ describe("bad options", () => {
     })
   )
 
-  it.effect("and settings of other commands too", () =>
+  it.effect("or settings of other commands fails before the store is opened", () =>
     Effect.gen(function* () {
       const of = ["--organization", "org_1"]
       assert.match(yield* lineOf("organization show", []), /^64 --organization is missing/u)

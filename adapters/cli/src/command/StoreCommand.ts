@@ -7,42 +7,44 @@ import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../config/Config.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
-import { allOf, type StartFault } from "../start/StartFault.ts"
+import { type StartFault, validateAll } from "../start/StartFault.ts"
 import { storageLayer } from "../start/StoreLayer.ts"
 import type { Command } from "./Command.ts"
 
-/** What a command is about to do to the store. */
+/** What a command does to the store once it has been recorded. */
 export interface Operation {
-  /** Empty where it is about the whole deployment. */
+  /** Empty for an operation on the whole deployment. */
   readonly organization: string
-  /** Gives what is printed. */
+  /** The result is printed. */
   readonly act: Effect.Effect<object, StartFault | StoreUnavailable, StoragePorts>
 }
 
-/** A command on the store, in three steps: bad options are told before the store is opened, and nothing is done to it
- * before the command is in the operator log. */
+/**
+ * A command on the store. Its options and settings are checked before the store is opened, and it is recorded in the
+ * operator log before it changes anything.
+ */
 export interface StoreCommand extends Omit<Command, "run"> {
-  /** Checks the words and reads settings; gives what looks into the store and says what is to be done. */
-  readonly read: (
+  /** Checks words and settings; the effect it returns reads the store and decides what to do. */
+  readonly plan: (
     words: ReadonlyArray<string>
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, StoragePorts>, StartFault>
 }
 
 const ENTRY_BYTES = 16
 
-/** A secret in the wrong place is not kept. */
+/** Secrets among the words are not recorded. */
 const SECRET = /svc_(?:test|live|wh)_\S*/gu
 
 const operator = (): string => {
   try {
     return userInfo().username
   } catch {
-    // A user that the system has no name for.
+    // The user id has no entry in the user database.
     return `uid ${process.getuid?.() ?? "unknown"}`
   }
 }
 
-const recorded = Effect.fnUntraced(function* (
+const recordInLog = Effect.fnUntraced(function* (
   command: string,
   words: ReadonlyArray<string>,
   organization: string
@@ -57,38 +59,38 @@ const recorded = Effect.fnUntraced(function* (
   })
 })
 
-/** Every such command takes `--json`, and prints JSON anyway. */
+/** `--json` is accepted for uniformity; these commands always print JSON. */
 const withoutJson = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.filter((word) => word !== "--json")
 
-/** Carries out a command on the store at hand: checked, recorded in the operator log, done. Gives what is printed. */
-export const answerOf = Effect.fnUntraced(function* (
-  { name, read }: StoreCommand,
+/** Runs a command on the given store: checks it, records it in the operator log, and acts. Returns what is printed. */
+export const runStoreCommand = Effect.fnUntraced(function* (
+  { name, plan }: StoreCommand,
   words: ReadonlyArray<string>,
   storage: <A, E>(work: Effect.Effect<A, E, StoragePorts>) => Effect.Effect<A, E | StartFault>
 ): Effect.fn.Return<object, StartFault> {
   const given = withoutJson(words)
-  const plan = yield* read(given)
+  const operation = yield* plan(given)
   return yield* storage(
     Effect.gen(function* () {
-      const { act, organization } = yield* plan
-      yield* recorded(name, given, organization)
+      const { act, organization } = yield* operation
+      yield* recordInLog(name, given, organization)
       return yield* act
     })
   ).pipe(Effect.catchTag("StoreUnavailable", (fault) => Effect.fail(databaseFault(fault, undefined))))
 })
 
-/** What the store has to tell goes where it does not mix with the answer. */
+/** Standard output is for the answer alone. */
 const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** A command on the store that `SVC_STORE` names, answered as JSON (part 9). */
-export const onStore = (command: StoreCommand): Command => ({
+/** The command of `svc` that runs on the store that `SVC_STORE` names and prints JSON (part 9). */
+export const asCommand = (command: StoreCommand): Command => ({
   name: command.name,
   help: command.help,
   run: (words) =>
     Effect.gen(function* () {
-      const { store } = yield* allOf({ plan: command.read(withoutJson(words)), store: storeConfig })
-      const answer = yield* answerOf(command, words, (work) =>
+      const { store } = yield* validateAll({ plan: command.plan(withoutJson(words)), store: storeConfig })
+      const answer = yield* runStoreCommand(command, words, (work) =>
         Effect.provide(work, storageLayer(store, { migrations: "require" }))
       ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(JSON.stringify(answer, null, 2))

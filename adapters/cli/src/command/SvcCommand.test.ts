@@ -36,13 +36,13 @@ const LISTING = `data:text/javascript,${encodeURIComponent(`
 
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
 
-describe.skipIf(!RUNS_TYPESCRIPT)("svc as a program", () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("svc", () => {
   for (const [words, told] of [
     [["--version"], /^\d+\.\d+\.\d+\n$/u],
     [["--help"], /\n {2}svc organization update {3,}changes settings/u],
     [["api-key", "--help"], /\n {2}svc api-key revoke /u]
   ] as const) {
-    it(`loads no command, and nothing of Effect, for ${words.join(" ")}`, () => {
+    it(`loads neither a command nor Effect for ${words.join(" ")}`, () => {
       const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", LISTING, SVC, ...words], {
         encoding: "utf8"
       })
@@ -56,13 +56,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("svc as a program", () => {
     })
   }
 
-  it("tells the version that its package has", () => {
+  it("--version prints the version of its package", () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))
     const { stdout } = spawnSync(process.execPath, [SVC, "--version"], { encoding: "utf8" })
     assert.strictEqual(stdout, `${version}\n`)
   })
 
-  it("lists every command that there is", async () => {
+  it("--help lists every command", async () => {
     const loaded = await Promise.all(COMMANDS.map(({ load }) => load()))
     assert.deepStrictEqual(
       loaded.map(({ name }) => name),
@@ -74,8 +74,8 @@ describe.skipIf(!RUNS_TYPESCRIPT)("svc as a program", () => {
   })
 })
 
-describe("the words of svc", () => {
-  it.effect("that are no command end with 64 and a line that tells no secret", () =>
+describe("svc", () => {
+  it.effect("with an unknown command exits 64 with a line that quotes no secret", () =>
     Effect.gen(function* () {
       for (const [words, line] of [
         [[], "a command is missing; see svc --help"],
@@ -97,7 +97,7 @@ describe("the words of svc", () => {
     })
   )
 
-  it.effect("with --help print what the command takes, whatever the settings", () =>
+  it.effect("with --help prints the options of a command whatever the settings", () =>
     Effect.gen(function* () {
       const help = yield* print({}, "--help")
       for (const { name } of COMMANDS) {
@@ -112,7 +112,7 @@ describe("the words of svc", () => {
     })
   )
 
-  it.effect("that are no option of the command end with 64", () =>
+  it.effect("with an unknown option exits 64", () =>
     Effect.gen(function* () {
       const unnamed = "an option is not known or has no value; see --help"
       for (const [words, line] of [
@@ -134,7 +134,7 @@ describe("the words of svc", () => {
     })
   )
 
-  it.effect("end with 78 where a setting is missing or bad", () =>
+  it.effect("with a missing or invalid setting exits 78", () =>
     Effect.gen(function* () {
       const form = "it must be a postgres:// URL"
       const key = { SVC_MASTER_KEY: "A".repeat(43) }
@@ -155,7 +155,7 @@ describe("the words of svc", () => {
     })
   )
 
-  it.effect("are told with the settings, where both are wrong", () =>
+  it.effect("reports invalid options together with invalid settings", () =>
     Effect.gen(function* () {
       const [code, line] = yield* faultOf({}, "api-key", "create", "--scope", "all")
       assert.strictEqual(code, 64)
@@ -166,7 +166,7 @@ describe("the words of svc", () => {
     })
   )
 
-  it.effect("print the migrations without any setting", () =>
+  it.effect("migrate --print-sql needs no settings", () =>
     Effect.gen(function* () {
       assert.match(yield* print({}, "migrate", "--print-sql"), /create table "svc"\.lease/u)
     })

@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { webhookSignature } from "@svc/protocol/WebhookSignature"
 import { ConfigProvider, Console, Effect, Result } from "effect"
-import { CheckFailed, type StartFault } from "../start/StartFault.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
+import type { StartFault } from "../start/StartFault.ts"
 import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
@@ -53,7 +54,7 @@ const verify = (words: ReadonlyArray<string>, { body = BODY, env = {} }: Run = {
   })
 
 describe("svc webhook verify", () => {
-  it.live("says in a line that a signature is valid, wherever the secret is from", () =>
+  it.live("accepts a valid signature with the secret from any source", () =>
     Effect.gen(function* () {
       for (const [words, env] of [
         [["--secret-file", file], {}],
@@ -68,7 +69,7 @@ describe("svc webhook verify", () => {
     })
   )
 
-  it.live("says in a line why one is not", () =>
+  it.live("says in one line why a signature is invalid", () =>
     Effect.gen(function* () {
       const old = signed(now() - 1000)
       for (const [signature, more, body, line] of [
@@ -100,7 +101,7 @@ describe("svc webhook verify", () => {
     })
   )
 
-  it.live("ends with 64 or 78 where it cannot check", () =>
+  it.live("exits 64 or 78 if it cannot check", () =>
     Effect.gen(function* () {
       for (const [words, code, line] of [
         [[], 64, "--signature is missing"],
@@ -123,11 +124,14 @@ describe("svc webhook verify", () => {
     })
   )
 
-  it.skipIf(Number(process.versions.node.split(".")[0]) < 24)("reads the standard input, and exits 1", () => {
-    const words = ["webhook", "verify", "--signature", signed(), "--secret-file", file]
-    const run = spawnSync(process.execPath, [SVC, ...words], { input: `${BODY}\n`, encoding: "utf8" })
-    assert.strictEqual(run.status, 1, run.stderr)
-    assert.match(run.stdout, /^invalid: /u)
-    assert.strictEqual(run.stderr, "")
-  })
+  it.skipIf(Number(process.versions.node.split(".")[0]) < 24)(
+    "reads the body from standard input and exits 1 for an invalid signature",
+    () => {
+      const words = ["webhook", "verify", "--signature", signed(), "--secret-file", file]
+      const run = spawnSync(process.execPath, [SVC, ...words], { input: `${BODY}\n`, encoding: "utf8" })
+      assert.strictEqual(run.status, 1, run.stderr)
+      assert.match(run.stdout, /^invalid: /u)
+      assert.strictEqual(run.stderr, "")
+    }
+  )
 })

@@ -6,23 +6,20 @@ import {
   type WebhookSignatureFault
 } from "@svc/protocol/WebhookSignature"
 import { Clock, Console, Context, Effect, Redacted, Result } from "effect"
-import {
-  helpOf,
-  parseWebhookSecret,
-  SETTINGS_OF,
-  webhookSecretConfig,
-  webhookSecretIn
-} from "../config/Config.ts"
-import { badSetting, badUsage, CheckFailed, type StartFault } from "../start/StartFault.ts"
+import { webhookSecretConfig, webhookSecretIn } from "../config/Config.ts"
+import { parseWebhookSecret } from "../config/SettingParsers.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
+import { configurationFault, type StartFault, usageFault } from "../start/StartFault.ts"
 import type { Command } from "./Command.ts"
-import { needed, readOptions, refuseUnless } from "./CommandOptions.ts"
+import { readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 
 const MILLISECONDS_PER_SECOND = 1000
 
-/** No webhook comes near it, in bytes. */
+/** Far above the size of any webhook, in bytes. */
 const MAX_BODY_BYTES = 1_048_576
 
-const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
+const REASON_TEXTS: Readonly<Record<WebhookSignatureFault, string>> = {
   secret_malformed: "the secret is not svc_wh_ and 32 bytes as base64url",
   header_malformed: "the signature is not t=<unix seconds>,v1=<64 lower-case hex characters>",
   timestamp_out_of_tolerance: "t is too far from this machine's clock",
@@ -30,24 +27,23 @@ const WORDS: Readonly<Record<WebhookSignatureFault, string>> = {
     "another secret, or the body is not the bytes that were sent (HMAC-SHA256 over t, a full stop and the body; the key is the 32 bytes that what follows svc_wh_ decodes to as base64url)"
 }
 
-/** What is wrong with a signature, and what to do where that is not plain. */
+/** What is wrong with a signature, and the remedy where there is one. */
 const detailOf = (
   reason: WebhookSignatureFault,
   { header, now, toleranceSeconds }: { header: string; now: number; toleranceSeconds: number }
 ): string => {
   const [, t] = /^t=(\d{1,15}),/u.exec(header) ?? []
-  if (reason !== "timestamp_out_of_tolerance" || t === undefined) return WORDS[reason]
+  if (reason !== "timestamp_out_of_tolerance" || t === undefined) return REASON_TEXTS[reason]
   const off = Number(t) - now
-  const told = `${Math.abs(off)} s ${off < 0 ? "behind" : "ahead of"} it, where ${toleranceSeconds} s are let pass`
-  const enough = Math.abs(off) + WEBHOOK_TOLERANCE_SECONDS
-  return `${WORDS[reason]}: ${told}; --tolerance ${enough} checks the rest of a webhook that was kept`
+  const difference = `${Math.abs(off)} s ${off < 0 ? "behind" : "ahead of"} it, where ${toleranceSeconds} s are let pass`
+  const sufficient = Math.abs(off) + WEBHOOK_TOLERANCE_SECONDS
+  return `${REASON_TEXTS[reason]}: ${difference}; --tolerance ${sufficient} checks the rest of a webhook that was kept`
 }
 
-/** Where a body is read from. */
-export class StandardInput extends Context.Reference<AsyncIterable<Uint8Array>>(
-  "@svc/http-server/command/StandardInput",
-  { defaultValue: () => process.stdin as AsyncIterable<Uint8Array> }
-) {}
+/** The stream that the body is read from. */
+export class StandardInput extends Context.Reference<AsyncIterable<Uint8Array>>("@svc/cli/StandardInput", {
+  defaultValue: () => process.stdin as AsyncIterable<Uint8Array>
+}) {}
 
 const readInput = StandardInput.use((input) =>
   Effect.tryPromise({
@@ -61,7 +57,7 @@ const readInput = StandardInput.use((input) =>
       }
       return new Uint8Array(Buffer.concat(chunks))
     },
-    catch: () => badUsage("the standard input is not the body of a webhook")
+    catch: () => usageFault("the standard input is not the body of a webhook")
   })
 )
 
@@ -72,12 +68,12 @@ const secretOf = (
   if (file === undefined) return variable === undefined ? webhookSecretConfig : webhookSecretIn(variable)
   return Effect.tryPromise({
     try: () => readFile(file, "utf8"),
-    catch: () => badSetting("the file of the secret cannot be read")
+    catch: () => configurationFault("the file of the secret cannot be read")
   }).pipe(
     Effect.flatMap((text) => {
       const secret = parseWebhookSecret(text.trimEnd())
       return secret === undefined
-        ? Effect.fail(badSetting("the file does not hold svc_wh_ and 32 bytes as base64url"))
+        ? Effect.fail(configurationFault("the file does not hold svc_wh_ and 32 bytes as base64url"))
         : Effect.succeed(secret)
     })
   )
@@ -92,16 +88,16 @@ const toleranceOf = Effect.fnUntraced(function* (text: string | undefined) {
 const verify: Command = {
   name: "webhook verify",
   help: helpOf(
-    `svc webhook verify --signature <Svc-Signature>: checks a webhook. Its raw body, byte for byte, is read from the standard
-input; a body that was parsed and written again does not verify.
+    `svc webhook verify --signature <Svc-Signature>: verifies a webhook. Its raw body, byte for byte, is read from standard input;
+a body that was parsed and serialized again does not verify.
 
   --signature <value>       the header Svc-Signature as it was received
-  --secret-file <file>      file that holds the secret
-  --secret-env <variable>   variable that holds the secret; default SVC_WEBHOOK_SECRET
+  --secret-file <file>      file with the secret
+  --secret-env <variable>   environment variable with the secret; default SVC_WEBHOOK_SECRET
   --tolerance <seconds>     how far t may be from this machine's clock; default ${WEBHOOK_TOLERANCE_SECONDS}
   --json                    prints JSON
 
-One line tells the result. Exits 0 when the signature is valid, 1 when it is not.`,
+Prints the result in one line. Exits 0 if the signature is valid, 1 if it is not.`,
     SETTINGS_OF.webhookSecret
   ),
   run: Effect.fnUntraced(function* (words) {
@@ -109,7 +105,7 @@ One line tells the result. Exits 0 when the signature is valid, 1 when it is not
       { signature: "one", "secret-file": "one", "secret-env": "one", tolerance: "one", json: "flag" },
       words
     )
-    const header = yield* needed(given.signature, "signature")
+    const header = yield* requiredOption(given.signature, "signature")
     yield* refuseUnless(
       given["secret-file"] === undefined || given["secret-env"] === undefined,
       "--secret-file and --secret-env exclude each other"

@@ -3,7 +3,8 @@ import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import { Effect, Layer } from "effect"
-import { helpOf, SETTINGS_OF, workerConfig } from "../config/Config.ts"
+import { workerConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import * as StoreLayer from "../start/StoreLayer.ts"
 import type { Command } from "./Command.ts"
@@ -11,14 +12,14 @@ import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
   const { logLevel, masterKeys, store, webhookLoopback } = yield* workerConfig
-  const announced = Layer.effectDiscard(
+  const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
   )
-  return yield* announced.pipe(
+  return yield* startAndStopLogs.pipe(
     Layer.provide(workerLayer),
     Layer.provide(
       Layer.mergeAll(
-        // Signs nothing, but does not start with a master key that opens nothing: it would use up attempts in vain.
+        // A worker signs no evidence, but a wrong master key must stop its start before it wastes webhook attempts.
         Layer.provideMerge(
           StoreLayer.layer(store, { migrations: "require" }),
           SecretSealerNodeCrypto.layer(masterKeys)
@@ -32,12 +33,13 @@ const work = Effect.gen(function* () {
   )
 })
 
-/** `svc worker` (part 9): the background work alone, until it is interrupted. */
+/** `svc worker` (part 9): the background work alone, until interrupted. */
 export const workerCommand: Command = {
   name: "worker",
   help: helpOf(
-    `svc worker: records transitions when they come due (approval deadlines, starts and ends of windows, expiries), without
-waiting for somebody to look, and delivers webhooks. Any number of workers share one Postgres server. Correct answers never depend on them.`,
+    `svc worker: records transitions as they become due (approval deadlines, starts and ends of windows, expiries), without
+waiting for a request, and delivers webhooks. Any number of workers can share one Postgres server. Answers of the API are
+correct without them.`,
     SETTINGS_OF.worker
   ),
   run: Effect.fnUntraced(function* (words) {

@@ -1,15 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
-import {
-  DEV_HELP,
-  devConfig,
-  helpOf,
-  SETTINGS_OF,
-  serverConfig,
-  settingWarnings,
-  workerConfig
-} from "./Config.ts"
+import { devConfig, serverConfig, workerConfig } from "./Config.ts"
+import { DEV_HELP, helpOf, SETTINGS_OF } from "./SettingsHelp.ts"
+import { settingWarnings } from "./SettingWarnings.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -27,7 +21,7 @@ const read = <A, E>(config: Effect.Effect<A, E>, env: Variables) =>
   Effect.result(Effect.provideService(config, ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })))
 
 describe("settings of svc serve", () => {
-  it.effect("are read, with defaults", () =>
+  it.effect("have defaults", () =>
     Effect.gen(function* () {
       const { masterKey, ...config } = yield* Effect.fromResult(yield* read(serverConfig, COMPLETE))
       assert.strictEqual(Redacted.value(masterKey).length, 32)
@@ -49,7 +43,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("name the proxies whose word on addresses counts", () =>
+  it.effect("name the trusted proxies", () =>
     Effect.gen(function* () {
       const env = { ...COMPLETE, SVC_TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::7" }
       const { trustedProxies } = yield* Effect.fromResult(yield* read(serverConfig, env))
@@ -60,7 +54,7 @@ describe("settings of svc serve", () => {
   )
 
   for (const name of Object.keys(COMPLETE)) {
-    it.effect(`need ${name}, and not an empty one`, () =>
+    it.effect(`require ${name} and treat an empty value as unset`, () =>
       Effect.gen(function* () {
         const { [name]: _, ...others } = COMPLETE as Variables
         for (const env of [others, { ...others, [name]: "" }]) {
@@ -161,7 +155,7 @@ describe("settings of svc serve", () => {
       /^SVC_STORE must be (?:(?:memory, )?pglite:<folder>,? or )?a postgres:\/\/ URL$/u
     ]
   ] as const) {
-    it.effect(`refuse ${url} as the store, and say why without quoting it`, () =>
+    it.effect(`refuse the store ${url} and say why without quoting it`, () =>
       Effect.gen(function* () {
         const faults = [
           yield* Effect.flip(
@@ -185,7 +179,7 @@ describe("settings of svc serve", () => {
     )
   }
 
-  it.effect("take every other form of a server's URL", () =>
+  it.effect("accept every other form of a server's URL", () =>
     Effect.gen(function* () {
       for (const url of [
         "postgresql://db",
@@ -202,7 +196,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("take a folder or a server as the store", () =>
+  it.effect("accept a folder or a server as the store", () =>
     Effect.gen(function* () {
       const storeOf = (text: string) =>
         Effect.map(read(serverConfig, { ...COMPLETE, SVC_STORE: text }), Result.getOrThrow).pipe(
@@ -217,7 +211,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("are told all at once where they are missing or bad", () =>
+  it.effect("are reported all at once if missing or invalid", () =>
     Effect.gen(function* () {
       const nothing = yield* Effect.flip(Effect.flatMap(read(serverConfig, {}), Effect.fromResult))
       assert.strictEqual(nothing.exitCode, 78)
@@ -234,7 +228,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("say why a store in memory is not served", () =>
+  it.effect("say why a store in memory is refused", () =>
     Effect.gen(function* () {
       const memory = { ...COMPLETE, SVC_STORE: "memory" }
       const { line } = yield* Effect.flip(Effect.flatMap(read(serverConfig, memory), Effect.fromResult))
@@ -242,7 +236,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("take an address of this machine to listen on", () =>
+  it.effect("accept an address to bind to", () =>
     Effect.gen(function* () {
       for (const host of ["127.0.0.1", "::", "localhost"]) {
         const config = yield* Effect.fromResult(yield* read(serverConfig, { ...COMPLETE, SVC_HOST: host }))
@@ -251,7 +245,7 @@ describe("settings of svc serve", () => {
     })
   )
 
-  it.effect("take a parent domain as rp id, and other rates", () =>
+  it.effect("accept a parent domain as RP ID, and other rates", () =>
     Effect.gen(function* () {
       const env = { ...COMPLETE, SVC_RP_ID: "example.com" }
       for (const [text, rateLimit] of [
@@ -267,7 +261,7 @@ describe("settings of svc serve", () => {
   )
 })
 
-describe("webhooks to this machine", () => {
+describe("SVC_WEBHOOK_ALLOW_LOOPBACK", () => {
   const allowed = { SVC_WEBHOOK_ALLOW_LOOPBACK: "true" }
   const refused = {
     exitCode: 78,
@@ -275,7 +269,7 @@ describe("webhooks to this machine", () => {
   } as const
   const worker = { SVC_STORE: "postgres://db", SVC_MASTER_KEY: MASTER_KEY, ...allowed }
 
-  it.effect("are allowed by word, in the test environment", () =>
+  it.effect("allows loopback webhooks in the test environment", () =>
     Effect.gen(function* () {
       const test = { ...COMPLETE, SVC_ENVIRONMENT: "test", ...allowed }
       assert.isTrue((yield* Effect.fromResult(yield* read(serverConfig, test))).webhookLoopback)
@@ -284,7 +278,7 @@ describe("webhooks to this machine", () => {
     })
   )
 
-  it.effect("are never allowed in the live one", () =>
+  it.effect("is refused in the live environment", () =>
     Effect.gen(function* () {
       const live = { SVC_ENVIRONMENT: "live" }
       const faultOf = <A, E>(result: Result.Result<A, E>) =>
@@ -301,7 +295,7 @@ describe("webhooks to this machine", () => {
 })
 
 describe("settings of svc worker", () => {
-  it.effect("are a server, the master key and a log level, and nothing else", () =>
+  it.effect("are a server, the master key and the log level alone", () =>
     Effect.gen(function* () {
       const url = "postgres://user:password@db/svc"
       const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }
@@ -340,8 +334,8 @@ describe("settings of the development server", () => {
   )
 })
 
-describe("variables without effect", () => {
-  it("are told with what was meant, and no value", () => {
+describe("settingWarnings", () => {
+  it("names variables without effect and the likely spelling, but no value", () => {
     const env = {
       SVC_STROE: "postgres://u:p@db",
       svc_store: "x",
@@ -366,8 +360,8 @@ describe("variables without effect", () => {
   })
 })
 
-describe("help", () => {
-  it("names every setting", () => {
+describe("helpOf", () => {
+  it("lists every setting", () => {
     const help = helpOf("svc serve", SETTINGS_OF.serve)
     for (const name of Object.keys(COMPLETE)) assert.include(help, name)
     assert.include(helpOf("svc worker", SETTINGS_OF.worker), "SVC_MASTER_KEY")

@@ -5,7 +5,7 @@ import { type Effect, Redacted } from "effect"
 import type { StartFault } from "../start/StartFault.ts"
 import { readSecretFile } from "./SecretFile.ts"
 
-/** Name of the file in the development server's folder. Whoever reads it can open what is sealed in the store. */
+/** Name of the file in the development server's folder. */
 export const MASTER_KEY_FILE_NAME = "master.key"
 
 const parse = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
@@ -13,7 +13,7 @@ const parse = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
   return bytes?.length === MASTER_KEY_BYTES ? Redacted.make(bytes, { label: "master key" }) : undefined
 }
 
-/** The master key of the development server: made on first start, and kept beside what it seals. */
+/** The master key of the development server, generated on first start. */
 export const readMasterKeyFile = (folder: string): Effect.Effect<Redacted.Redacted<Uint8Array>, StartFault> =>
   readSecretFile(
     { folder, name: MASTER_KEY_FILE_NAME, what: "master key" },

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "vitest"
-import { nearestOf } from "./Nearest.ts"
+import { didYouMean } from "./DidYouMean.ts"
 import { postgresAddressOf } from "./PostgresUrl.ts"
 
-describe("the address in the URL of a Postgres server", () => {
+describe("postgresAddressOf", () => {
   for (const [parameters, passed] of [
     ["", ""],
     ["?ssl=true", "?sslmode=require"],
@@ -13,13 +13,13 @@ describe("the address in the URL of a Postgres server", () => {
     ["?sslrootcert=system&sslmode=require", "?sslmode=require"],
     ["?options=-c%20a%3Db&sslmode=prefer", "?options=-c%20a%3Db&sslmode=prefer"]
   ] as const) {
-    it(`asks for the encryption that ${parameters || "nothing"} means`, () => {
+    it(`reads the encryption that ${parameters || "no parameter"} means`, () => {
       const { url } = postgresAddressOf(`postgres://user:pass@db/svc${parameters}`)
       assert.strictEqual(url, `postgres://user:pass@db/svc${passed}`)
     })
   }
 
-  it("is what is before the question mark, or after it", () => {
+  it("reads the address from the URL or from its parameters", () => {
     const text = "postgres://u@[::1]:5433/a%20b?connect_timeout=7&application_name=x&sslrootcert=ca.pem"
     assert.deepInclude(postgresAddressOf(text), {
       host: "::1",
@@ -38,8 +38,8 @@ describe("the address in the URL of a Postgres server", () => {
   })
 })
 
-describe("the nearest known name", () => {
-  it("is at most two characters away, whatever the case", () => {
+describe("didYouMean", () => {
+  it("suggests a name at most two edits away, in any case", () => {
     const known = ["sslmode", "sslrootcert", "host"]
     for (const [name, expected] of [
       ["sslmod", "sslmode"],
@@ -50,7 +50,7 @@ describe("the nearest known name", () => {
       ["hsot", "host"],
       ["password", undefined]
     ] as const) {
-      assert.strictEqual(nearestOf(name, known), expected, name)
+      assert.strictEqual(didYouMean(name, known), expected, name)
     }
   })
 })

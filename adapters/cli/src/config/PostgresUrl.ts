@@ -1,14 +1,15 @@
-import { nearestOf } from "./Nearest.ts"
+import { didYouMean } from "./DidYouMean.ts"
+import { MAX_PORT, parsePort } from "./Port.ts"
 
 const SCHEMES = ["postgres:", "postgresql:"]
 
-/** How far a connection insists on encryption. From `require` on, the server's certificate is verified in full. */
+/** From `require` on, the server's certificate is fully verified. */
 const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
-/** Modes in which a server may go without encryption, so that a certificate would mean nothing. */
+/** Modes in which a server may decline encryption, so that verifying its certificate would prove nothing. */
 const UNVERIFIED = ["disable", "allow", "prefer"]
 
-/** What the URL itself may say, by the parameter that says the same. */
+/** Parts of the URL, by the parameter that means the same. */
 const PARTS = {
   host: "hostname",
   port: "port",
@@ -17,7 +18,7 @@ const PARTS = {
   dbname: "pathname"
 } as const
 
-/** Every parameter that is obeyed. Any other stops the start: what it was to narrow would be as wide as ever. */
+/** The supported parameters. Any other is an error, since ignoring one could weaken security in silence. */
 const PARAMETERS = [
   ...Object.keys(PARTS),
   "application_name",
@@ -28,27 +29,26 @@ const PARAMETERS = [
   "sslrootcert"
 ]
 
-/** Parameters of other clients that choose among several servers. */
-const CHOOSING = ["target_session_attrs", "load_balance_hosts"]
+/** Parameters of libpq that choose among several hosts. */
+const MULTI_HOST = ["target_session_attrs", "load_balance_hosts"]
 
 const SEVERAL_HOSTS =
   "it may name one host alone, without target_session_attrs: give the one address that leads to the server that takes writes (a virtual IP, a DNS name that follows it, or a proxy)"
 
-const MAX_PORT = 65_535
 const DEFAULT_PORT = 5432
 
-/** Where a Postgres server is and how to connect to it. */
+/** The address of a Postgres server and how to connect to it. */
 export interface PostgresAddress {
-  /** The URL without the parameters that the rest of this says. It may hold a password. */
+  /** The URL without the parameters that other members hold. It may hold a password. */
   readonly url: string
   readonly host: string
   readonly port: number
-  /** Absent: the one that is called as the user. */
+  /** Absent: the database named like the user. */
   readonly database: string | undefined
-  /** File with the certificates of the authorities that are trusted, or `system` for those of the machine. */
+  /** File with the certificates of trusted authorities, or `system` for those of the operating system. */
   readonly rootCertificate: string | undefined
   readonly applicationName: string | undefined
-  /** Longest that one connection may take to come about. 0: as long as it takes. */
+  /** 0: no timeout. */
   readonly connectTimeoutSeconds: number | undefined
 }
 
@@ -60,27 +60,24 @@ const isDecodable = (part: string): boolean => {
   }
 }
 
-const isPort = (text: string): boolean =>
-  /^\d{1,5}$/u.test(text) && Number(text) >= 1 && Number(text) <= MAX_PORT
-
-/** Whether the hosts, which stand between the user and the path or in a parameter, are several. */
+/** Whether the authority of the URL, or its host parameter, lists several hosts. */
 const namesSeveralHosts = (text: string): boolean => {
   const authority = /^[a-z]+:\/\/([^/?#]*)/iu.exec(text)?.[1] ?? ""
   const hosts = authority.slice(authority.lastIndexOf("@") + 1)
   return hosts.includes(",") || /[?&]host=[^&#]*(?:,|%2c)/iu.test(text)
 }
 
-/** Quotes no name that is not known: a password with a question mark in it would be one. */
+/** Does not quote unknown names: after an unescaped question mark in a password they would be part of it. */
 const unknownFault = (names: ReadonlyArray<string>): string | undefined => {
-  if (names.some((name) => CHOOSING.includes(name))) return SEVERAL_HOSTS
+  if (names.some((name) => MULTI_HOST.includes(name))) return SEVERAL_HOSTS
   const unknown = names.filter((name) => !PARAMETERS.includes(name))
   if (unknown.length === 0) return undefined
-  const meant = unknown.flatMap((name) => nearestOf(name, PARAMETERS) ?? [])
+  const meant = unknown.flatMap((name) => didYouMean(name, PARAMETERS) ?? [])
   const guess = meant.length === 0 ? "" : ` (was ${[...new Set(meant)].join(", ")} meant?)`
   return `it has a parameter that is not known${guess}; known are ${PARAMETERS.join(", ")}`
 }
 
-/** What is said twice, and could be said in two ways. */
+/** A parameter that is repeated, or that a part of the URL contradicts. */
 const repeatedFault = (url: URL, names: ReadonlyArray<string>): string | undefined => {
   const repeated = PARAMETERS.find((name) => names.indexOf(name) !== names.lastIndexOf(name))
   if (repeated !== undefined) return `it says ${repeated} twice`
@@ -94,20 +91,20 @@ const encryptionFault = (parameters: URLSearchParams): string | undefined => {
   const [ssl, mode] = [parameters.get("ssl"), parameters.get("sslmode")]
   if (ssl !== null && ssl !== "true" && ssl !== "false") return "its ssl must be true or false"
   if (mode !== null && !SSL_MODES.includes(mode)) return `its sslmode must be one of ${SSL_MODES.join(", ")}`
-  const isOpen = mode === null ? ssl === "false" : UNVERIFIED.includes(mode)
-  if (mode !== null && ssl !== null && (ssl === "true") === isOpen) {
+  const mayBeUnencrypted = mode === null ? ssl === "false" : UNVERIFIED.includes(mode)
+  if (mode !== null && ssl !== null && (ssl === "true") === mayBeUnencrypted) {
     return "its ssl and its sslmode contradict each other"
   }
   const certificate = parameters.get("sslrootcert")
   if (certificate === "") return "its sslrootcert must name a file, or be system"
-  return certificate !== null && isOpen
+  return certificate !== null && mayBeUnencrypted
     ? "its sslrootcert says to verify the server, which its sslmode does not do"
     : undefined
 }
 
 /**
- * What keeps the URL of a Postgres server from being used, in a few words that quote nothing of it, since it may hold a
- * password. `undefined` when it is sound, whether or not there is such a server.
+ * What is wrong with the URL of a Postgres server; `undefined` if it is valid. Never quotes the URL, since it may hold a
+ * password.
  */
 export const postgresUrlFault = (text: string): string | undefined => {
   if (namesSeveralHosts(text)) return SEVERAL_HOSTS
@@ -124,7 +121,11 @@ export const postgresUrlFault = (text: string): string | undefined => {
   const names = [...parameters.keys()]
   const fault = unknownFault(names) ?? repeatedFault(url, names)
   if (fault !== undefined) return fault
-  if (![...(url.port === "" ? [] : [url.port]), ...parameters.getAll("port")].every(isPort)) {
+  if (
+    ![...(url.port === "" ? [] : [url.port]), ...parameters.getAll("port")].every(
+      (port) => parsePort(port) !== undefined
+    )
+  ) {
     return `its port must be 1 to ${MAX_PORT}`
   }
   if (!parameters.getAll("connect_timeout").every((seconds) => /^\d{1,6}$/u.test(seconds))) {
@@ -133,7 +134,7 @@ export const postgresUrlFault = (text: string): string | undefined => {
   return encryptionFault(parameters)
 }
 
-/** The mode that is meant: a certificate says to verify, and `ssl=true` is how other clients say `require`. */
+/** The effective mode: `sslrootcert` alone implies verification, and `ssl=true` means `require`. */
 const sslModeOf = (parameters: URLSearchParams): string | undefined => {
   const mode = parameters.get("sslmode")
   if (mode !== null) return mode
@@ -143,7 +144,7 @@ const sslModeOf = (parameters: URLSearchParams): string | undefined => {
   return ssl === "true" ? "require" : "disable"
 }
 
-/** Reads a URL in which {@link postgresUrlFault} finds no fault. */
+/** Reads a URL that {@link postgresUrlFault} accepts. */
 export const postgresAddressOf = (text: string): PostgresAddress => {
   const url = new URL(text)
   const { searchParams: parameters } = url

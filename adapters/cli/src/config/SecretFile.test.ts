@@ -22,8 +22,8 @@ const read = (folder: string) =>
 const NOBODY = 65_534
 const isRoot = process.geteuid?.() === 0
 
-describe("a file of a secret", () => {
-  it.effect("is made once, for its owner alone", () =>
+describe("readSecretFile", () => {
+  it.effect("creates the file once, readable by its owner alone", () =>
     Effect.gen(function* () {
       const folder = yield* newFolder
       assert.strictEqual(yield* read(folder), "made")
@@ -31,7 +31,7 @@ describe("a file of a secret", () => {
     })
   )
 
-  it.effect("is kept from others from its next use on", () =>
+  it.effect("restricts the mode of an existing file", () =>
     Effect.gen(function* () {
       const path = join(yield* newFolder, "secret")
       writeFileSync(path, "kept\n")
@@ -42,7 +42,7 @@ describe("a file of a secret", () => {
   )
 
   if (isRoot) {
-    it.effect("is not taken from another user", () =>
+    it.effect("refuses a file of another user", () =>
       Effect.gen(function* () {
         const folder = yield* newFolder
         for (const name of ["secret", "dev.json"]) {

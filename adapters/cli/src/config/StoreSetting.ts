@@ -1,15 +1,15 @@
 import { Redacted } from "effect"
 import { postgresUrlFault } from "./PostgresUrl.ts"
 
-/** Where everything is kept (part 9). */
+/** Where the data is stored (part 9). */
 export type StoreSetting =
   | "memory"
   | {
-      /** Folder of a database inside the process. */
+      /** Folder of an embedded database. */
       readonly pglite: string
     }
   | {
-      /** URL of a server, which may hold a password. */
+      /** URL of a Postgres server; it may hold a password. */
       readonly postgres: Redacted.Redacted
     }
 
@@ -26,6 +26,6 @@ export const parseStore = (text: string): StoreSetting | undefined => {
     : undefined
 }
 
-/** What is wrong with a value that {@link parseStore} refuses, if it is meant as the URL of a server. Quotes nothing. */
-export const storeFaultOf = (text: string): string | undefined =>
+/** What is wrong with an invalid value that looks like the URL of a server. Never quotes the value. */
+export const storeUrlFault = (text: string): string | undefined =>
   /^postgres(?:ql)?:/iu.test(text) ? postgresUrlFault(text) : undefined

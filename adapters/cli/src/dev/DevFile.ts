@@ -6,12 +6,11 @@ import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, OrganizationId } from "@svc/
 import { jwkThumbprint } from "@svc/protocol/KeySet"
 import { Clock, Effect, Redacted, Schema } from "effect"
 import { fileFault, readOwnFile } from "../config/SecretFile.ts"
-import { badSetting, type StartFault } from "../start/StartFault.ts"
+import { configurationFault, type StartFault } from "../start/StartFault.ts"
 
 /** Name of the file in the development server's folder. */
 export const DEV_FILE_NAME = "dev.json"
 
-/** It holds keys, so nobody else may read it. */
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 
@@ -29,7 +28,7 @@ const IdentityJwk = Schema.Struct({
 
 const Tenant = { organization_id: OrganizationId, api_key: Schema.String }
 
-/** What the development server tells its user, and keeps over restarts (part 9). */
+/** The file with the keys and addresses of the development server, kept across restarts (part 9). */
 export const DevFile = Schema.Struct({
   base_url: Schema.String,
   approval_base_url: Schema.String,
@@ -40,7 +39,7 @@ export const DevFile = Schema.Struct({
 })
 export type DevFile = typeof DevFile.Type
 
-/** Where the listeners are. */
+/** The addresses of the listeners. */
 export type Addresses = Pick<DevFile, "base_url" | "approval_base_url" | "return_origin">
 
 const makeTenant = (milliseconds: number) => ({
@@ -78,15 +77,17 @@ const readExisting = (
     })
     if (text === undefined) return undefined
     return yield* Effect.mapError(decode(text), () =>
-      badSetting(`${path} is not a file of the development server; move it away to have another made`)
+      configurationFault(
+        `${path} is not a file of the development server; move it away to have a new one created`
+      )
     )
   })
 
-/** The file in the folder, if a development server was ever started there. */
+/** Reads the file of the folder, if there is one. */
 export const findDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
   readExisting(join(folder, DEV_FILE_NAME), (path) => readFile(path, "utf8"))
 
-/** The same for the server whose file it is: from then on nobody else may read it. */
+/** Reads the file as the server does, which also restricts its mode to its owner. */
 export const findOwnDevFile = (folder: string): Effect.Effect<DevFile | undefined, StartFault> =>
   readExisting(join(folder, DEV_FILE_NAME), readOwnFile)
 
@@ -94,7 +95,7 @@ const ifMissing = (error: NodeJS.ErrnoException): undefined => {
   if (error.code !== "ENOENT") throw error
 }
 
-/** Replaced in one step, so that a reader never meets half of it. */
+/** Replaces the file atomically. */
 const replace = async (folder: string, path: string, file: DevFile): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE })
   const next = `${path}.${randomUUID()}`
@@ -102,20 +103,17 @@ const replace = async (folder: string, path: string, file: DevFile): Promise<voi
   await rename(next, path)
 }
 
-/**
- * The file of an earlier start with the present addresses, or everything made anew. Identifiers, API keys and the
- * identity key stay the same over restarts.
- */
+/** The existing file with the present addresses, or a new one. Identifiers, API keys and the identity key never change. */
 export const devFileWith = (existing: DevFile | undefined, addresses: Addresses): Effect.Effect<DevFile> =>
   Effect.map(Clock.currentTimeMillis, (now) =>
     existing === undefined ? makeDevFile(addresses, now) : { ...existing, ...addresses }
   )
 
-/** Writes the file, readable by its owner alone. */
+/** Writes the file with a mode that lets only its owner read it. */
 export const writeDevFile = (folder: string, file: DevFile): Effect.Effect<void, StartFault> => {
   const path = join(folder, DEV_FILE_NAME)
   return Effect.tryPromise({
     try: () => replace(folder, path, file),
-    catch: () => badSetting(`${path} cannot be written`)
+    catch: () => configurationFault(`${path} cannot be written`)
   })
 }

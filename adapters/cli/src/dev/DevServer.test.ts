@@ -168,8 +168,8 @@ const openReceiver = async () => {
   return { bodies, port, close: () => server.close() }
 }
 
-describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
-  it("delivers webhooks to this machine, and goes on after a restart", {
+describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
+  it("delivers webhooks to loopback addresses and continues after a restart", {
     timeout: 3 * GIVE_UP_MS
   }, async () => {
     const receiver = await openReceiver()
@@ -219,7 +219,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     }
   })
 
-  it("writes dev.json for its owner, serves its keys, and stops with 0", {
+  it("writes a private dev.json, accepts its keys, and exits 0 on a signal", {
     timeout: GIVE_UP_MS
   }, async () => {
     const env = await ports()
@@ -257,7 +257,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     await cut
   })
 
-  it("shows who comes back from an approval what the caller does next, on an origin of its own", {
+  it("shows the next steps after an approval, on a return origin of its own", {
     timeout: 2 * GIVE_UP_MS
   }, async () => {
     const env = { ...(await ports()), SVC_STORE: "memory" }
@@ -309,7 +309,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     }
   })
 
-  it("keeps data, identifiers and keys over a restart and a kill, on other ports", {
+  it("keeps data, identifiers and keys after a restart and a kill, on other ports", {
     timeout: 3 * GIVE_UP_MS
   }, async () => {
     await withDatabase()
@@ -352,7 +352,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     assert.deepInclude(before, after)
   })
 
-  it("ends with 75 and names the holder of a folder that is in use", { timeout: GIVE_UP_MS }, async () => {
+  it("exits 75 and names the process that holds its folder", { timeout: GIVE_UP_MS }, async () => {
     await withDatabase()
     const holder = run(await ports())
     await holder.ready
@@ -364,7 +364,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     )
   })
 
-  it("ends with 75 and one line once another process has taken over its folder", {
+  it("exits 75 with one line once another process has taken over its folder", {
     timeout: GIVE_UP_MS
   }, async () => {
     await withDatabase()
@@ -380,7 +380,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     assert.deepStrictEqual(JSON.parse(await readFile(lock, "utf8")), other)
   })
 
-  it("ends with 78 and one line on a folder that cannot hold a database", {
+  it("exits 78 with one line on a folder that cannot hold a database", {
     timeout: GIVE_UP_MS
   }, async () => {
     await writeFile(join(folder, "file"), "")
@@ -394,7 +394,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     }
   })
 
-  it("ends with 78 and one line on a database that refuses the password", {
+  it("exits 78 with one line on a database that refuses the password", {
     timeout: GIVE_UP_MS
   }, async () => {
     const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
@@ -414,7 +414,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     )
   })
 
-  it("ends with 75 and one line on a port that is in use", { timeout: GIVE_UP_MS }, async () => {
+  it("exits 75 with one line on a port in use", { timeout: GIVE_UP_MS }, async () => {
     const env = await ports()
     const holder = createServer().listen(Number(env.SVC_PORT), "127.0.0.1")
     const { code, errors } = await run({ ...env, SVC_STORE: "memory" }).exited
@@ -426,7 +426,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     )
   })
 
-  it("ends with 78 and one line on a bad setting or file", { timeout: GIVE_UP_MS }, async () => {
+  it("exits 78 with one line on an invalid setting or file", { timeout: GIVE_UP_MS }, async () => {
     const { code, errors } = await run({ SVC_STORE: "tape" }).exited
     assert.strictEqual(code, 78)
     assert.strictEqual(errors, "svc dev: SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL\n")

@@ -3,61 +3,63 @@ import { join, resolve } from "node:path"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { apiKeyRecord } from "@svc/domain/programs/ApiKeys"
+import { isLoopbackHost } from "@svc/domain/webhook/WebhookTarget"
 import { workerLayer } from "@svc/domain/workers/Worker"
-import { SampleOrganization, type SampleOrganizationFacts } from "@svc/http-server/api/SampleOrganization"
 import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
+import {
+  SampleOrganization,
+  type SampleOrganizationFacts
+} from "@svc/http-server/reference/SampleOrganization"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
-import { type DevConfig, devConfig, type ServerConfig, warnOfSettings } from "../config/Config.ts"
+import { type DevConfig, devConfig, type ServerConfig } from "../config/Config.ts"
 import { readMasterKeyFile } from "../config/MasterKeyFile.ts"
+import { MAX_PORT } from "../config/Port.ts"
+import { printSettingWarnings } from "../config/SettingWarnings.ts"
 import type { StoreSetting } from "../config/StoreSetting.ts"
+import { listenersLayer, portsLayer } from "../start/CompositionRoot.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
 import * as JsonLog from "../start/JsonLog.ts"
-import { listenersLayer, portsLayer } from "../start/Service.ts"
-import { placeOf } from "../start/StoreLayer.ts"
+import { describeStore } from "../start/StoreLayer.ts"
 import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
 import { ReturnPort, returnListener } from "./ReturnListener.ts"
 
-/**
- * Where an application of one's own usually listens. Browsers may return there too, and earlier releases named it in
- * `dev.json`, without a page.
- */
-const OWN_APPLICATION_ORIGIN = "http://localhost:3000"
+/** Where a developer's application usually listens; approvals may return there too. Old `dev.json` files name it as return origin. */
+const USUAL_APPLICATION_ORIGIN = "http://localhost:3000"
 
-/** The return page's port on a first start, counted from that of the approval pages: out of the way of a second server. */
+/** Distance of the default return port from the approval port, so that a second server on the next ports does not clash. */
 const RETURN_PORT_OFFSET = 1000
-const MAX_PORT = 65_535
-/** Lets the system choose. */
+/** Lets the operating system choose. */
 const ANY_PORT = 0
 
-/** The port of the return page: that of earlier starts, so that what was made with it goes on working. */
+/** The port of the return page: that of earlier starts if any, so that their sessions still return to it. */
 const returnPortOf = ({ approvalPort, port }: DevConfig, existing: DevFile | undefined): number => {
   const origin = existing?.return_origin
   const wanted =
-    origin === undefined || origin === OWN_APPLICATION_ORIGIN
+    origin === undefined || origin === USUAL_APPLICATION_ORIGIN
       ? approvalPort + RETURN_PORT_OFFSET
       : Number(new URL(origin).port)
   return wanted > MAX_PORT || wanted === port || wanted === approvalPort ? ANY_PORT : wanted
 }
 
-/** Each once, the present one first. */
+/** The registered return origins without repetition, the present one first. */
 const returnOriginsOf = (file: DevFile, existing: DevFile | undefined): ReadonlyArray<string> => [
   ...new Set([
     file.return_origin,
     ...(existing === undefined ? [] : [existing.return_origin]),
-    OWN_APPLICATION_ORIGIN
+    USUAL_APPLICATION_ORIGIN
   ])
 ]
 
-/** The memory store outlives no master key, so each start has a new one. */
+/** Nothing in memory survives a start, so a new master key does for it. */
 const masterKeyOf = ({ store }: DevConfig, folder: string) =>
   store === "memory"
     ? Effect.sync(() => Redacted.make(new Uint8Array(randomBytes(MASTER_KEY_BYTES)), { label: "master key" }))
     : readMasterKeyFile(folder)
 
-/** Everything that `svc serve` must be told. */
+/** The settings of `svc serve` that the development server runs with. */
 const serverConfigOf = (config: DevConfig, masterKey: Redacted.Redacted<Uint8Array>): ServerConfig => ({
   ...config,
   environment: "test",
@@ -89,7 +91,7 @@ const organizationOf = (
   }
 }
 
-const putTenant = Effect.fnUntraced(function* (
+const putOrganization = Effect.fnUntraced(function* (
   file: DevFile,
   returnOrigins: ReadonlyArray<string>,
   tenant: { readonly organization_id: string; readonly api_key: string },
@@ -104,29 +106,29 @@ const putTenant = Effect.fnUntraced(function* (
     createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
   })
   const stored = yield* organizations.find(tenant.organization_id)
-  // What was registered stays: sessions and applications of earlier starts lead there.
+  // Sessions of earlier starts may still return to origins that are already registered.
   const origins = [...new Set([...returnOrigins, ...(stored?.returnOrigins ?? [])])]
   yield* organizations.put(organizationOf(file, origins, tenant.organization_id, name))
   if ((yield* organizations.findApiKey(apiKey.hash)) === undefined) yield* organizations.putApiKey(apiKey)
 })
 
-const putTenants = (file: DevFile, returnOrigins: ReadonlyArray<string>) =>
+const putOrganizations = (file: DevFile, returnOrigins: ReadonlyArray<string>) =>
   Effect.andThen(
-    putTenant(file, returnOrigins, file, "Development organization"),
-    putTenant(file, returnOrigins, file.second_organization, "Second development organization")
+    putOrganization(file, returnOrigins, file, "Development organization"),
+    putOrganization(file, returnOrigins, file.second_organization, "Second development organization")
   ).pipe(Effect.mapError((fault) => databaseFault(fault, undefined)))
 
 /** A command that prints an API key of the file. */
 const apiKeyCommand = (path: string, member = "api_key"): string => `node -p 'require("${path}").${member}'`
 
-/** What the return page is for, and why it is elsewhere than before if it is. */
+/** What the return page is for, and why its port has changed, if it has. */
 const returnNote = (wanted: number, port: number): string =>
   wanted === ANY_PORT || wanted === port
     ? "in the place of your application"
     : `in the place of your application; port ${wanted} is taken`
 
-const welcome = (file: DevFile, returns: string, path: string, store: StoreSetting): string => `
-Development server. Not for production: test environment, ${placeOf(store)}.
+const banner = (file: DevFile, returns: string, path: string, store: StoreSetting): string => `
+Development server. Not for production: test environment, ${describeStore(store)}.
 
   API             ${file.base_url}
   Reference       ${file.base_url}/docs
@@ -139,17 +141,19 @@ Next: walk the whole lifecycle with "npm run quickstart", or begin by asking for
   curl ${file.base_url}/v1/mandates -H "Authorization: Bearer $(${apiKeyCommand(path)})"
 `
 
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/u
+/** Whether the listeners can be reached from this machine only. */
+const bindsToLoopback = ({ host }: DevConfig): boolean =>
+  isLoopbackHost(new URL(`http://${host.includes(":") ? `[${host}]` : host}`))
 
-/** The reference shows the key only where nobody but this machine can ask for it. */
-const sampleOrganizationOf = ({ host }: DevConfig, file: DevFile): SampleOrganizationFacts | undefined =>
-  LOOPBACK.test(host)
+/** The reference shows the API key only if nobody but this machine can read the page. */
+const sampleOrganizationOf = (config: DevConfig, file: DevFile): SampleOrganizationFacts | undefined =>
+  bindsToLoopback(config)
     ? { apiKey: Redacted.make(file.api_key, { label: "api_key" }), returnOrigin: file.return_origin }
     : undefined
 
-/** The development server (part 9): runs until it is interrupted. What it tells is written once it listens. */
+/** The development server (part 9), until interrupted. It writes `dev.json` and its banner once it listens. */
 export const devServer = Effect.gen(function* () {
-  yield* warnOfSettings("dev")
+  yield* printSettingWarnings("dev")
   const config = yield* devConfig
   const folder = resolve(config.dataDir)
   const path = join(folder, DEV_FILE_NAME)
@@ -176,14 +180,14 @@ export const devServer = Effect.gen(function* () {
   const service = Layer.unwrap(
     Effect.map(ReturnPort, (port) => {
       const file: DevFile = { ...made, return_origin: `http://localhost:${port}` }
-      const tell = Effect.andThen(
+      const announce = Effect.andThen(
         writeDevFile(folder, file),
-        Console.log(welcome(file, returnNote(returnPort, port), path, config.store))
+        Console.log(banner(file, returnNote(returnPort, port), path, config.store))
       )
-      return Layer.effectDiscard(tell).pipe(
+      return Layer.effectDiscard(announce).pipe(
         Layer.provide(Layer.merge(listenersLayer(server), workerLayer)),
         Layer.provide(Layer.succeed(SampleOrganization)(sampleOrganizationOf(config, file))),
-        Layer.provide(Layer.effectDiscard(putTenants(file, returnOriginsOf(file, existing))))
+        Layer.provide(Layer.effectDiscard(putOrganizations(file, returnOriginsOf(file, existing))))
       )
     })
   )

@@ -1,33 +1,33 @@
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { refusing } from "@svc/http-server/api/RefusalProblem"
 import { httpListener } from "@svc/http-server/http/HttpListener"
+import { refusing } from "@svc/http-server/http/RefusalProblem"
 import { makeRouteTable, type Route } from "@svc/http-server/http/RouteTable"
 import { Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RETURN_PAGE_HEADERS, returnPage } from "./ReturnPage.ts"
 
-/** An organization of the development server, and how its user gets its key. */
+/** An organization of the development server, and the shell command that prints its API key. */
 export interface ReturningOrganization {
   readonly id: string
   readonly apiKeyCommand: string
 }
 
 export interface ReturnListenerOptions {
-  /** The port to listen on, unless it is taken: then the system chooses one. */
+  /** Preferred port; if it is in use, the operating system chooses another. */
   readonly port: number
   readonly host: string
   readonly baseUrl: string
   readonly organizations: readonly [ReturningOrganization, ...ReadonlyArray<ReturningOrganization>]
 }
 
-/** Whatever path a `return_url` has. */
+/** A `return_url` may have any path. */
 const ANY_PATH = "/*"
 const ROUTES: ReadonlyArray<Route> = [
   { method: "GET", path: "/" },
   { method: "GET", path: ANY_PATH }
 ]
 
-/** The mandate of a session, and the organization that has it. */
+/** The mandate of an approval session, and its organization. */
 const findMandate = Effect.fnUntraced(function* (
   organizations: ReturnListenerOptions["organizations"],
   approvalSession: string | undefined
@@ -58,12 +58,12 @@ const page = (options: ReturnListenerOptions) =>
     return HttpServerResponse.text(text, { contentType: "text/html; charset=utf-8" })
   })
 
-/** The port that the return page is on. */
+/** The port that the return page listens on. */
 export class ReturnPort extends Context.Service<ReturnPort, number>()("@svc/cli/ReturnPort") {}
 
 /**
- * The listener of the return origin in development: it stands in for the caller's application and says what that does next.
- * The layer gives nothing but its port, for a listener's router would become that of the listeners built upon it.
+ * The listener of the return origin in development, which stands in for the caller's application and shows its next steps.
+ * The layer provides the port alone, since listeners built on top of it would otherwise share its router.
  */
 export const returnListener = (options: ReturnListenerOptions) => {
   const routes = HttpRouter.addAll([HttpRouter.route("GET", ANY_PATH, page(options))])

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto"
 import { html } from "hono/html"
 
-/** What the page of a caller's application knows when the browser comes back. */
+/** What the page shows. */
 export interface Returned {
-  /** As they came in the query; absent when they did not. */
+  /** From the query, as they were sent. */
   readonly returnState: string | undefined
   readonly approvalSessionId: string | undefined
-  /** Absent when no session of the development organizations has this identifier. */
+  /** Absent if no development organization has the approval session. */
   readonly mandateId: string | undefined
   readonly baseUrl: string
-  /** A command that prints the API key of the mandate's organization. */
+  /** A shell command that prints the API key of the mandate's organization. */
   readonly apiKeyCommand: string
 }
 
@@ -20,7 +20,7 @@ li{margin-block:1rem}`
 
 const styleHash = createHash("sha256").update(STYLE).digest("base64")
 
-/** Headers of every answer beside the page, in lower case. */
+/** Headers of every response of the listener, in lower case. */
 export const RETURN_PAGE_HEADERS = {
   "cache-control": "no-store",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -28,7 +28,7 @@ export const RETURN_PAGE_HEADERS = {
   "x-content-type-options": "nosniff"
 } as const
 
-const nothingCame = html`<p>A browser comes here with <code>return_state</code> and <code>approval_session_id</code> in the
+const missingParameters = html`<p>A browser comes here with <code>return_state</code> and <code>approval_session_id</code> in the
 query, and this one has not both: it was not sent by an approval page.</p>`
 
 const steps = (returned: Returned, mandate: string) => html`<ol>
@@ -47,9 +47,9 @@ propose actions. <code>REJECTED</code>: declined. <code>PENDING_APPROVAL</code>:
 wants one.</li>
 </ol>`
 
-/** Where `return_url` leads in development, in the place of the caller's application. */
+/** The page that `return_url` leads to in development. */
 export const returnPage = (returned: Returned): string => {
-  const isBack = returned.returnState !== undefined && returned.approvalSessionId !== undefined
+  const isReturn = returned.returnState !== undefined && returned.approvalSessionId !== undefined
   return String(html`<!doctype html>
 <html lang="en">
 <head>
@@ -64,7 +64,7 @@ export const returnPage = (returned: Returned): string => {
 <h1>Back from the approval page</h1>
 <p>The development server shows this page in the place of your application. That a browser comes back proves nothing, and
 nothing of what was decided comes with it: anybody can open this address.</p>
-${isBack ? steps(returned, returned.mandateId ?? "MANDATE") : nothingCame}
+${isReturn ? steps(returned, returned.mandateId ?? "MANDATE") : missingParameters}
 </main>
 </body>
 </html>

@@ -2,20 +2,20 @@ import { FeedEvent } from "@svc/protocol/Journal"
 import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
 import { Effect, Redacted, Schema } from "effect"
 
-/** A server, and whose events are read there. */
+/** A server, and the API key of the organization whose events are read. */
 export interface FeedServer {
   /** Origin, without a trailing slash. */
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
 }
 
-/** What GET /v1/events came to (part 8). */
+/** The outcome of one GET /v1/events (part 8). */
 export type FeedAnswer =
   | { readonly _tag: "Page"; readonly page: FeedPage }
-  /** The server asks for time, or does not answer: to be asked again, at the earliest in so many seconds. */
+  /** The server is busy or does not answer; to be retried after `seconds`. */
   | { readonly _tag: "Later"; readonly seconds: number; readonly why: string }
   | { readonly _tag: "CursorRefused" }
-  /** No answer to be had in this way. */
+  /** The request will be refused again. */
   | { readonly _tag: "Refused"; readonly line: string }
 
 const FeedPage = Schema.Struct({
@@ -25,7 +25,7 @@ const FeedPage = Schema.Struct({
 })
 export type FeedPage = typeof FeedPage.Type
 
-/** Longest that a page may take, in milliseconds: more than the server gives a request. */
+/** Longer than the server allows a request, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 35_000
 
 const RETRY_SECONDS = 1
@@ -47,7 +47,7 @@ interface RawAnswer {
   readonly text: string
 }
 
-const ask = async (
+const request = async (
   server: FeedServer,
   after: string | undefined,
   signal: AbortSignal
@@ -74,7 +74,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   billing_account_required: "the organization lacks a billing account"
 }
 
-const answerOf = ({ retryAfter, status, text }: RawAnswer): Effect.Effect<FeedAnswer> => {
+const classify = ({ retryAfter, status, text }: RawAnswer): Effect.Effect<FeedAnswer> => {
   if (status === 200) {
     return Effect.match(decodePage(text), {
       onSuccess: (page) => ({ _tag: "Page", page }),
@@ -94,10 +94,10 @@ const answerOf = ({ retryAfter, status, text }: RawAnswer): Effect.Effect<FeedAn
   })
 }
 
-/** Asks once for the events after a cursor, or from the first one on. */
+/** Requests the page of events after a cursor, or the first page, once. */
 export const readPage = (server: FeedServer, after: string | undefined): Effect.Effect<FeedAnswer> =>
-  Effect.tryPromise((signal) => ask(server, after, signal)).pipe(
-    Effect.flatMap(answerOf),
+  Effect.tryPromise((signal) => request(server, after, signal)).pipe(
+    Effect.flatMap(classify),
     Effect.catch(() =>
       Effect.succeed<FeedAnswer>({
         _tag: "Later",

@@ -4,22 +4,22 @@ import type { FeedEvent } from "@svc/protocol/Journal"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
 import { Clock, Effect, Redacted } from "effect"
 
-/** Where events are forwarded to, and what they are signed with. */
+/** The address that events are forwarded to, and the secret that signs them. */
 export interface ForwardTarget {
   readonly url: string
   readonly secret: Redacted.Redacted
 }
 
-/** What came of an event: the status of the last answer, or why there was none. */
-export interface Forwarded {
+/** The result of forwarding an event: the status of the last attempt, or why it had no answer. */
+export interface ForwardResult {
   readonly attempts: number
   readonly outcome: { readonly status: number } | { readonly error: string }
 }
 
-/** Longest that a target may take for one attempt, as with deliveries (part 8). */
+/** Timeout of one attempt, as for webhook deliveries (part 8). */
 const ATTEMPT_TIMEOUT_MS = 15_000
 
-/** Pauses before the second attempt and the third, in milliseconds: the target of a developer, not of a deployment. */
+/** Pauses before the second and the third attempt, in milliseconds; deliveries wait longer, but here a developer is watching. */
 const RETRY_PAUSES_MS = [500, 2000]
 
 const MILLISECONDS_PER_SECOND = 1000
@@ -43,7 +43,6 @@ const attempt = (target: ForwardTarget, body: Uint8Array<ArrayBuffer>) =>
           redirect: "manual",
           signal: AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)])
         })
-        // The status alone counts.
         await response.body?.cancel()
         return { status: response.status }
       },
@@ -51,14 +50,14 @@ const attempt = (target: ForwardTarget, body: Uint8Array<ArrayBuffer>) =>
     }).pipe(Effect.catch((error) => Effect.succeed({ error })))
   })
 
-const isDelivered = (outcome: Forwarded["outcome"]): boolean =>
+const isDelivered = (outcome: ForwardResult["outcome"]): boolean =>
   "status" in outcome && isSuccess(outcome.status)
 
-/** Sends an event as a webhook would be sent (part 8), a few times if need be. It does not fail. */
+/** Posts an event as a webhook (part 8), with up to three attempts. Failures are part of the result. */
 export const forward = Effect.fnUntraced(function* (
   target: ForwardTarget,
   event: FeedEvent
-): Effect.fn.Return<Forwarded> {
+): Effect.fn.Return<ForwardResult> {
   const body = new TextEncoder().encode(notificationOf(event))
   for (let attempts = 1; ; attempts++) {
     const outcome = yield* attempt(target, body)

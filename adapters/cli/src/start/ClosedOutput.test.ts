@@ -67,12 +67,12 @@ const eventOf = (seq: number) => ({
   hash: "h"
 })
 
-describe.skipIf(!RUNS_TYPESCRIPT)("a command whose output is closed", () => {
-  it("ends without a word", { timeout: TIMEOUT_MS }, async () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("svc with a closed output", () => {
+  it("exits in silence", { timeout: TIMEOUT_MS }, async () => {
     assert.deepStrictEqual(await piped("svc.ts --help", ":"), { code: EXIT_OUTPUT_CLOSED, said: "" })
   })
 
-  it("ends without a word while it follows events", { timeout: TIMEOUT_MS }, async () => {
+  it("exits in silence while it follows events", { timeout: TIMEOUT_MS }, async () => {
     let seq = 0
     const api = createServer((_request, response) => {
       seq++
@@ -92,7 +92,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("a command whose output is closed", () => {
     assert.deepStrictEqual([code, said], [EXIT_OUTPUT_CLOSED, "waiting for events\n"])
   })
 
-  it("stops as it does for a signal: the development server", { timeout: TIMEOUT_MS }, async () => {
+  it("shuts the development server down as on a signal", { timeout: TIMEOUT_MS }, async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-output-"))
     ends.push(() => rm(folder, { recursive: true, force: true }))
     const { code, said } = await piped("dev.ts", ":", {
@@ -104,7 +104,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("a command whose output is closed", () => {
     assert.deepStrictEqual([code, said], [EXIT_OUTPUT_CLOSED, ""])
   })
 
-  it("still says why it does not start", { timeout: TIMEOUT_MS }, async () => {
+  it("still says why it cannot start", { timeout: TIMEOUT_MS }, async () => {
     const { code, said } = await piped("svc.ts serve", ":")
     assert.strictEqual(code, 78)
     assert.match(said, /^svc serve: SVC_ENVIRONMENT is missing/u)

@@ -4,18 +4,28 @@ import { historyUnacknowledged } from "@svc/store-postgres/PostgresHistory"
 import { Cause, Console, Effect } from "effect"
 import * as JsonLog from "./JsonLog.ts"
 
-/** What is logged of a failure. */
-const causeOf = (cause: Cause.Cause<unknown>) => {
+interface LogLine {
+  readonly message: string
+  readonly cause?: string
+}
+
+/** The line that is logged for the parts of a message. */
+const logLine = (...message: ReadonlyArray<unknown>) => {
   const lines: Array<string> = []
-  return Effect.logWarning("trying again", cause).pipe(
+  return Effect.logWarning(...message).pipe(
     Effect.provide(JsonLog.layer("Info")),
     Effect.provideService(Console.Console, { ...console, log: (line: string) => void lines.push(line) }),
-    Effect.map(() => JSON.parse(lines[0] ?? "{}").cause as string)
+    Effect.map(() => JSON.parse(lines[0] ?? "{}") as LogLine)
   )
 }
 
-describe("a log line", () => {
-  it.effect("says why the store cannot be had, without a stack", () =>
+const causeOf = (cause: Cause.Cause<unknown>) =>
+  Effect.map(logLine("trying again", cause), (line) => line.cause ?? "")
+
+const STATEMENT = "insert into svc.event values ('mnd_secret')"
+
+describe("JsonLog", () => {
+  it.effect("says why the store is unavailable, without a stack trace", () =>
     Effect.gen(function* () {
       const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" })
       assert.strictEqual(
@@ -23,6 +33,29 @@ describe("a log line", () => {
         "StoreUnavailable: the database: nothing accepts connections there"
       )
     })
+  )
+
+  it.effect(
+    "says why the store is unavailable where that is part of a message, and quotes no statement or row",
+    () =>
+      Effect.gen(function* () {
+        const state = Object.assign(new Error("the database system is shutting down"), {
+          code: "57P01",
+          detail: "Key (id)=(mnd_secret)"
+        })
+        for (const [cause, expected] of [
+          [new Error(STATEMENT, { cause: state }), "the database: the database system is shutting down"],
+          [new Error(STATEMENT), "the database: it cannot be reached, or refuses"],
+          ["another process holds the folder", "another process holds the folder"]
+        ] as const) {
+          const line = yield* logLine("unavailable", new StoreUnavailable({ cause }))
+          assert.deepStrictEqual(
+            { message: line.message, cause: line.cause },
+            { message: `unavailable ${expected}`, cause: undefined }
+          )
+          assert.notMatch(JSON.stringify(line), /insert into|mnd_secret/u)
+        }
+      })
   )
 
   it.effect("says what an operator must do about a history that changed", () =>
@@ -34,7 +67,7 @@ describe("a log line", () => {
     })
   )
 
-  it.effect("keeps the stack of a defect", () =>
+  it.effect("keeps the stack trace of a defect", () =>
     Effect.gen(function* () {
       assert.match(yield* causeOf(Cause.die(new Error("broken"))), /broken[\s\S]*at /u)
     })

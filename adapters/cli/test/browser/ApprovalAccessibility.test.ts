@@ -53,7 +53,7 @@ const RECURRING = {
   }
 }
 
-describeInBrowser("the approval page for everybody", {}, (suite) => {
+describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => {
   /** In each look, on a phone and on a desktop: no violation, nothing sticks out, targets large enough. */
   const assertHolds = async (page: Page, state: string) => {
     for (const viewport of [DESKTOP, PHONE]) {
@@ -86,17 +86,17 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     return { link, ...(await suite.visit(link, { ...AS_USER_AGENT, ...options })) }
   }
 
-  it("holds while it is read", async () => {
+  it("holds for the open page", async () => {
     await assertHolds((await visit(RECURRING)).page, "open")
   })
 
-  it("holds from right to left", async () => {
+  it("holds for a right-to-left language", async () => {
     const { page } = await visit(RECURRING, { locale: "ar-EG" })
     assert.strictEqual(await page.locator("html").getAttribute("dir"), "rtl")
     await assertHolds(page, "right to left")
   })
 
-  it("fits a window of 320 px in each of its languages, and says which it is", async () => {
+  it("includes reflow at 320 px and the lang attribute in every language", async () => {
     const link = await suite.site.newLink({ mandate: RECURRING })
     const page = await suite.newPage({ viewport: AT_400_PERCENT })
     let language: Language = "en"
@@ -111,7 +111,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     }
   })
 
-  it("holds for somebody who has no passkey any more, and shows a way back", async () => {
+  it("holds for a user without their passkey, with a way back", async () => {
     const { subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const page = await suite.newPage(AS_USER_AGENT)
@@ -128,7 +128,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     assert.strictEqual((await suite.site.mandate(link.mandateId)).state, "PENDING_APPROVAL")
   })
 
-  it("holds while a dialog is open, and after it was closed", async () => {
+  it("holds while a dialog is open and after it was closed", async () => {
     const { authenticator, page } = await visit({}, {})
     await authenticator.setTouched(false)
     await page.locator(PART.approve).click()
@@ -142,7 +142,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     await assertHolds(page, "dialog closed")
   })
 
-  it("holds when it is closed, out of reach, or without passkeys", async () => {
+  it("holds for closed links, an unavailable store, and browsers without passkeys", async () => {
     const { link, page } = await visit()
     suite.site.setStoreOut(true)
     await page.reload()
@@ -161,7 +161,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     await assertHolds(bare, "no passkeys")
   })
 
-  it("holds when its time has run out before the reader's eyes", async () => {
+  it("holds after the time has run out on the open page", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage(AS_USER_AGENT)
     await page.clock.install()
@@ -175,7 +175,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     await assertHolds(page, "expired")
   })
 
-  it("says a title, a language, one heading, and what its parts are", async () => {
+  it("includes a title, a language, one heading, and named parts", async () => {
     const { page } = await visit(RECURRING)
     assert.notStrictEqual(await page.title(), "")
     assert.match((await page.locator("html").getAttribute("lang")) ?? "", /^[a-z]{2}/u)
@@ -196,7 +196,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     assert.isTrue(order)
   })
 
-  it("works by keyboard alone: order, visible focus, Enter and Space", async () => {
+  it("includes operation by keyboard alone: order, visible focus, Enter and Space", async () => {
     const { link, page } = await visit()
     const reached: Array<string> = []
     const focused = () => page.evaluate(() => document.activeElement?.id ?? "")
@@ -223,7 +223,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     assert.strictEqual((await suite.site.mandate(declined.link.mandateId)).state, "REJECTED")
   })
 
-  it("keeps the focus where it was after a press, and takes it to what replaced the page", async () => {
+  it("keeps the focus after a press, and moves it to a page that replaces this one", async () => {
     const { authenticator, link, page } = await visit()
     await authenticator.setUserVerified(false)
     await page.locator(PART.approve).focus()
@@ -243,7 +243,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     assert.strictEqual(await page.evaluate(() => document.activeElement?.tagName), "H1")
   })
 
-  it("moves nothing for those who asked for stillness", async () => {
+  it("respects prefers-reduced-motion", async () => {
     const { page } = await visit({}, { reducedMotion: "reduce" })
     const moving = await page.evaluate(
       () =>
@@ -259,7 +259,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     assert.strictEqual(await page.evaluate(() => document.getAnimations().length), 0)
   })
 
-  it("shows its buttons, and which has the focus, in forced colors", async () => {
+  it("shows buttons and focus in forced colors", async () => {
     const { page } = await visit({}, { forcedColors: "active" })
     for (const part of [PART.approve, PART.decline]) {
       await page.locator(part).focus()
@@ -276,7 +276,7 @@ describeInBrowser("the approval page for everybody", {}, (suite) => {
     }
   })
 
-  it("can be approved at 400 percent", async () => {
+  it("includes approval at 400 percent zoom", async () => {
     const { link, page } = await visit(RECURRING, { viewport: AT_400_PERCENT })
     await approveThrough(page)
     assert.strictEqual((await suite.site.mandate(link.mandateId)).state, "ACTIVE")

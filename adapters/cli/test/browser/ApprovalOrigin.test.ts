@@ -27,7 +27,7 @@ const complaintsOf = (page: Page): ReadonlyArray<string> => {
   return complaints
 }
 
-describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: true }, (suite) => {
+describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isSecure: true }, (suite) => {
   const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
 
   const assertStillApproves = async (link: ApprovalLink) => {
@@ -44,7 +44,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     return page
   }
 
-  it("is approved from start to end without a complaint, a foreign request or a heavy load", async () => {
+  it("completes an approval without console errors, foreign requests or heavy assets", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await addAuthenticator(page)
@@ -66,7 +66,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.isBelow(bytes, TRANSFER_BYTES)
   })
 
-  it("keeps its cookie from scripts, other hosts and other sites", async () => {
+  it("hides its cookie from scripts, other hosts and other sites", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link, { authenticator: { isUserVerified: false } })
     assert.deepStrictEqual(await page.context().cookies(), [])
@@ -96,7 +96,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.isTrue(await page.locator(PART.approve).isVisible())
   })
 
-  it("tells who comes again from the shop what they did there, and leads them on", async () => {
+  it("shows returning users their decision, and the way back", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     await approveThrough(page)
@@ -122,7 +122,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assertSays(await mainText(stranger), "used")
   })
 
-  it("tells nobody where the person comes from", async () => {
+  it("sends no referrer", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     const before = suite.site.requests.length
@@ -146,7 +146,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.notInclude(log, link.token)
   })
 
-  it("is shown in nobody's frame", async () => {
+  it("cannot be framed", async () => {
     const link = await suite.site.newLink()
     for (const origin of [suite.site.attackerOrigin, suite.site.shopOrigin]) {
       const page = await suite.newPage()
@@ -170,7 +170,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     }
   })
 
-  it("runs no script and takes no style but its own", async () => {
+  it("runs no scripts and applies no styles but its own", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     const complaints = complaintsOf(page)
@@ -246,7 +246,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     }
   })
 
-  it("is moved by no other site's request, of whatever form", async () => {
+  it("is not changed by requests of other sites, of whatever form", async () => {
     const link = await suite.site.newLink()
     // The browser of the victim, which holds the cookie.
     const { authenticator, page } = await suite.visit(link, { authenticator: { isUserVerified: false } })
@@ -312,7 +312,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("has no hold on, and is held by no window of another site", async () => {
+  it("shares no window reference with another site", async () => {
     const link = await suite.site.newLink()
     const trap = await attackerPage()
     const opened = trap.context().waitForEvent("page")
@@ -326,7 +326,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.isFalse(page.isClosed())
   })
 
-  it("spends nothing on link previews, scanners and prefetching", async () => {
+  it("does not use up the token for link previews, scanners and prefetching", async () => {
     const link = await suite.site.newLink()
     const context = await suite.chromium.newContext({ userAgent: BOT })
     for (const method of ["HEAD", "GET", "GET"]) {
@@ -352,7 +352,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     await assertStillApproves(link)
   })
 
-  it("gives the page passkeys and no other feature", async () => {
+  it("permits passkeys and no other browser feature", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     const response = await page.goto(link.url)
@@ -370,7 +370,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS", { isSecure: tr
     assert.isEmpty(powerful.filter((feature) => allowed.includes(feature)))
   })
 
-  it("is remembered as HTTPS alone", async () => {
+  it("is remembered as HTTPS only", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await page.goto(link.url)

@@ -15,7 +15,7 @@ import { addAuthenticator } from "./Authenticator.ts"
 import { describeInBrowser } from "./BrowserSuite.ts"
 import { assertSays } from "./PageWordChecks.ts"
 
-describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
+describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (suite) => {
   const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
   const isAtShop = (url: URL) => url.origin === suite.site.shopOrigin
 
@@ -32,7 +32,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     return { first, link, second }
   }
 
-  it("approve in one tab, and are closed in the other that was about to", async () => {
+  it("close in the other tab after approval in one", async () => {
     const { first, link, second } = await twoTabs()
     const { held, letGo } = await holdApproval(first.page)
     await first.page.locator(PART.approve).click()
@@ -47,7 +47,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     await first.page.waitForURL(isAtShop)
   })
 
-  it("replace the challenge of the other tab, whose answer is refused and can be given again", async () => {
+  it("replace the challenge of the other tab, whose response is refused and can be repeated", async () => {
     const { first, link, second } = await twoTabs()
     const { held, letGo } = await holdApproval(first.page)
     await first.page.locator(PART.approve).click()
@@ -88,7 +88,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     )
   })
 
-  it("are closed when a newer link was made, whichever was begun", async () => {
+  it("close when a newer link is created, whichever was started", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     const newer = await suite.site.newLink({ subject: link.subject, mandateId: link.mandateId })
@@ -102,7 +102,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("are of one browser once begun: another one is told, and takes nothing from it", async () => {
+  it("are bound to the browser that started, and tell another one so", async () => {
     const link = await suite.site.newLink()
     const begun = await suite.visit(link, { authenticator: { isUserVerified: false } })
     await begun.page.locator(PART.approve).click()
@@ -124,7 +124,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("count down to their end, and close then, with a dialog open", async () => {
+  it("count down and close at the end, even with a dialog open", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await page.clock.install()
@@ -149,7 +149,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.include(page.url(), `approval_session_id=${link.sessionId}`)
   })
 
-  it("go on when their end is not the service's", async () => {
+  it("reload and continue when the browser's clock ends before the session", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await page.clock.install()
@@ -163,7 +163,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("do not wait for ever for an answer, and then do not say that nothing was approved", async () => {
+  it("stop waiting for an answer, and then do not claim that nothing was approved", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const { authenticator, page } = await suite.visit(link)
@@ -182,7 +182,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.notMatch(await mainText(page), /nothing (?:has been|was) approved/iu)
   })
 
-  it("warn a minute before the end, and are loud at its very end, where a screen reader hears it", async () => {
+  it("warn a minute before the end, and assertively at the end, also for screen readers", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage({ viewport: { width: 390, height: 500 } })
     await page.clock.install()
@@ -218,7 +218,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assertSays(await mainText(page), "expired")
   })
 
-  it("are closed to a press that comes too late", async () => {
+  it("ignore a press after the end", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     suite.site.advance(SESSION_MS)
@@ -227,7 +227,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
   })
 
-  it("offer no live buttons to whoever goes back after approving, and forward, and by the link", async () => {
+  it("offer no active buttons after an approval: back, forward or by the link", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await addAuthenticator(page)
@@ -252,7 +252,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assert.strictEqual(await other.locator(PART.back).count(), 0)
   })
 
-  it("are as things stand when they come back out of the browser's memory", async () => {
+  it("show the present state when restored from the back/forward cache", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     await page.goto(`${suite.site.shopOrigin}/elsewhere`)
@@ -266,7 +266,7 @@ describeInBrowser("approval pages in tabs, windows and time", {}, (suite) => {
     assertSays(await mainText(page), "approved")
   })
 
-  it("go on when they come back out of the browser's memory before the end", async () => {
+  it("continue when restored from the back/forward cache before the end", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     await page.goto(`${suite.site.shopOrigin}/elsewhere`)

@@ -15,13 +15,13 @@ const children = (): ReadonlyArray<string> =>
     .map(([pid]) => pid ?? "")
 
 describe("the browser under test", () => {
-  it("is the one that is named, or none", () => {
+  it("is the one that the environment names, or none", () => {
     assert.isUndefined(chromiumPath("/nowhere/chromium"))
     assert.isUndefined(chromiumPath("/bin/false"))
   })
 
   it.skipIf(program === undefined)(
-    "ends when it is closed, and reaches nothing but this machine",
+    "exits when it is closed, and reaches loopback addresses and nothing else on the network",
     async () => {
       const before = children().length
       const { browser, close, newContext } = await startChromium(program!)

@@ -41,7 +41,7 @@ const hostileMandate = (text: string) => ({
   }
 })
 
-describeInBrowser("texts of a caller that mean harm", {}, (suite) => {
+describeInBrowser("hostile texts of a caller on the approval page (part 6)", {}, (suite) => {
   it("are shown as text, within a window of 320 px, in both directions", async () => {
     const page = await suite.newPage({ viewport: NARROW })
     for (const [name, text] of Object.entries(TEXTS)) {
@@ -67,7 +67,7 @@ describeInBrowser("texts of a caller that mean harm", {}, (suite) => {
     }
   })
 
-  it("are signed as they were shown", async () => {
+  it("are signed as shown", async () => {
     const text = `${TEXTS.markup} ${TEXTS["bidi overrides"]} ${TEXTS["zero-width characters"]}`
     const link = await suite.site.newLink({ mandate: hostileMandate(text.slice(0, LONGEST)) })
     const { page } = await suite.visit(link)

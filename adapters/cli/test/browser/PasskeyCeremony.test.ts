@@ -43,10 +43,10 @@ const pressInVain = async (page: Page): Promise<string> => {
 
 const toneOf = (page: Page) => page.locator(PART.status).getAttribute("data-tone")
 
-describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
+describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
   const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
 
-  it("creates a passkey, approves with it, and signs the very lines that were shown", async () => {
+  it("creates a passkey, approves with it, and signs exactly the lines shown", async () => {
     const link = await suite.site.newLink()
     const { authenticator, page } = await suite.visit(link)
     const shown = await linesOf(page)
@@ -74,7 +74,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     ])
   })
 
-  it("approves with the passkey of an earlier session, on whatever tab of that device", async () => {
+  it("approves with the passkey of an earlier session, in any tab", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const { authenticator, page } = await suite.visit(link)
@@ -87,7 +87,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.lengthOf(await authenticator.passkeys(), 1)
   })
 
-  it("signs what was shown in whatever language the browser asks for", async () => {
+  it("signs what was shown, in every language", async () => {
     for (const locale of ["ar-EG", "de-AT"]) {
       const { passkey, subject } = await suite.knownPerson()
       const link = await suite.site.newLink({ subject, mandate: RECURRING })
@@ -109,7 +109,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "REJECTED")
   })
 
-  it("lets somebody whom the device did not recognise try again, to create and to approve", async () => {
+  it("can be repeated after failed user verification, at creation and approval", async () => {
     const link = await suite.site.newLink()
     const { authenticator, page } = await suite.visit(link, { authenticator: { isUserVerified: false } })
     assertSays(await pressInVain(page), "tryAgain")
@@ -130,7 +130,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(next.mandateId), "ACTIVE")
   })
 
-  it("lets somebody go on with another device when the first was taken away", async () => {
+  it("can continue with another authenticator", async () => {
     const link = await suite.site.newLink()
     const { authenticator, page } = await suite.visit(link, { authenticator: { isTouched: false } })
     await pressUntilAsked(page)
@@ -141,7 +141,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("takes no passkey of somebody else, also under a name that is known", async () => {
+  it("refuses the passkey of another user, even under a known id", async () => {
     const first = await suite.knownPerson("first")
     const second = await suite.knownPerson("second")
     const link = await suite.site.newLink({ subject: second.subject })
@@ -156,7 +156,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.include(suite.site.log.join("\n"), "passkey refused")
   })
 
-  it("says so where the browser has no passkeys, and lets decline", async () => {
+  it("explains a browser without passkeys, and lets the user decline", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     await page.addInitScript(() => {
@@ -170,7 +170,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "REJECTED")
   })
 
-  it("can be read without JavaScript, which it asks for, and offers no buttons then", async () => {
+  it("is readable without JavaScript, asks for it, and offers no buttons", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage({ javaScriptEnabled: false })
     await page.goto(link.url)
@@ -181,7 +181,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await page.getByRole("button").count(), 0)
   })
 
-  it("says what to do when an approval does not get through, and takes the next one", async () => {
+  it("explains an approval that failed in transit, and accepts the next one", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     const posts = watchPosts(page)
@@ -195,7 +195,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("waits for a slow answer, says so, and takes no further press meanwhile", async () => {
+  it("shows that it waits for a slow answer, and ignores further presses", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const { authenticator, page } = await suite.visit(link)
@@ -216,7 +216,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("does not say that nothing was approved when only the answer was lost", async () => {
+  it("does not claim that nothing was approved when the answer was lost", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const { authenticator, page } = await suite.visit(link)
@@ -237,7 +237,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assertSays(await mainText(page), "approved")
   })
 
-  it("says what to do when the store is out of reach, and goes on when it is back", async () => {
+  it("explains an unavailable store, and continues when it is back", async () => {
     const link = await suite.site.newLink()
     const { page } = await suite.visit(link)
     suite.site.setStoreOut(true)
@@ -247,7 +247,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
   })
 
-  it("shows a page that can be read when the store is out of reach from the start", async () => {
+  it("shows a readable page when the store is unavailable from the start", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newPage()
     suite.site.setStoreOut(true)
@@ -256,7 +256,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     assertSays(await mainText(page), "outOfReach")
   })
 
-  it("sends one approval for two presses, and for two clicks", async () => {
+  it("sends one approval for a double press or click", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
     const { authenticator, page } = await suite.visit(link)
@@ -279,7 +279,7 @@ describeInBrowser("a passkey ceremony in a browser", {}, (suite) => {
     )
   })
 
-  it("goes on after the page was loaded again with a dialog open", async () => {
+  it("continues after a reload with a dialog open", async () => {
     const link = await suite.site.newLink()
     const { authenticator, page } = await suite.visit(link, { authenticator: { isTouched: false } })
     await pressUntilAsked(page)

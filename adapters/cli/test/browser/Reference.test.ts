@@ -31,13 +31,13 @@ const badlyBroken = (page: Page) =>
     return [...hidden, ...broken].map(({ textContent }) => textContent)
   })
 
-describeInBrowser("the reference", {}, (suite) => {
+describeInBrowser("the reference in a browser (part 9)", {}, (suite) => {
   const devices = [
     ["a desktop", 1440, "light"],
     ["a phone", 390, "dark"]
   ] as const
   for (const [device, width, colorScheme] of devices) {
-    it(`is whole on ${device} in ${colorScheme}: nothing from elsewhere, no complaint, no barrier`, async () => {
+    it(`renders on ${device} in ${colorScheme} without foreign requests, console errors or accessibility faults`, async () => {
       const page = await suite.newPage({ colorScheme, viewport: { width, height: 844 } })
       const origin = `http://localhost:${suite.site.apiPort}`
       const { complaints, requests } = await openReference(page, origin)
@@ -54,7 +54,7 @@ describeInBrowser("the reference", {}, (suite) => {
     })
   }
 
-  it("opens at the member that a link names, however deep it is", async () => {
+  it("opens at the linked member, however deeply nested", async () => {
     const page = await suite.newPage({ viewport: { width: 1440, height: 900 } })
     await page.goto(`http://localhost:${suite.site.apiPort}/docs#createMandate.policy.periods.time_zone`)
     const member = page.locator('[id="createMandate.policy.periods.time_zone"]')

@@ -1,6 +1,6 @@
 import type { Written } from "@svc/domain/engine/Write"
 
-/** JSON that is sent as it is, byte for byte. */
+/** JSON text that is sent byte for byte. */
 export class JsonText {
   readonly text: string
   constructor(text: string) {
@@ -8,20 +8,19 @@ export class JsonText {
   }
 }
 
-/** What a route answers; its status and media type are those of the endpoint's declaration. */
+/** The answer of a route. Status and media type follow from the endpoint's declaration. */
 export interface Answer<A> {
   readonly body: A | JsonText
   /** Response headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The caller has this representation already: 304, without the body. */
+  /** The caller has this representation: 304, without the body. */
   readonly notModified?: boolean
 }
 
-/** A plain success. */
 export const answer = <A>(body: A | JsonText): Answer<A> => ({ body })
 
-/** The answer to a lifecycle write: a replay says so (part 3). */
-export const written = <A>(
+/** The answer to a lifecycle write; a replay is marked in the headers (part 3). */
+export const writeAnswer = <A>(
   { replayed, resource }: Written<A>,
   headers: Readonly<Record<string, string>> = {}
 ): Answer<A> => ({

@@ -30,8 +30,8 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly description?: string }>>
 }
 
-describe("credentials", () => {
-  it.live("are asked for before anything else that is wrong", () =>
+describe("API keys (part 2)", () => {
+  it.live("are checked before everything else", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const lines = ["Accept: text/plain", "Content-Type: text/plain"]
@@ -40,7 +40,7 @@ describe("credentials", () => {
     })
   )
 
-  it.live("count in the Authorization header alone", () =>
+  it.live("are accepted in the Authorization header alone", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       for (const request of [
@@ -56,7 +56,7 @@ describe("credentials", () => {
     })
   )
 
-  it.live("that are unknown, revoked, expired, of another environment or malformed get one answer", () =>
+  it.live("that are unknown, revoked, expired, malformed or of another environment get the same answer", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const last = api.key.at(-1) === "A" ? "E" : "A"
@@ -79,7 +79,7 @@ describe("credentials", () => {
     })
   )
 
-  it.live("are taken with the scheme in any case", () =>
+  it.live("are accepted with the scheme in any case", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const lines = [`Authorization: bearer ${api.key}`]
@@ -111,7 +111,7 @@ describe("credentials", () => {
   )
 })
 
-describe("rate", () => {
+describe("the request rate (part 9)", () => {
   it.live("is limited per API key, after its credentials and before its query", () =>
     Effect.gen(function* () {
       const api = yield* startApi({ rate: { rate: 1, burst: 2 } })
@@ -132,10 +132,10 @@ describe("rate", () => {
   )
 })
 
-describe("requests without a good API key", () => {
+describe("requests without a valid API key", () => {
   const LIMITS = { rate: { rate: 1000, burst: 1000 }, failures: { rate: 0.001, burst: 3 } }
 
-  it.live("are limited by address, and lock out no key that was good", () =>
+  it.live("are limited by address and lock out no valid key", () =>
     Effect.gen(function* () {
       const api = yield* startApi(LIMITS)
       const ask = (key?: string) => api.send({ path: "/v1/mandates", ...(key === undefined ? {} : { key }) })
@@ -156,7 +156,7 @@ describe("requests without a good API key", () => {
   )
 })
 
-describe("a query", () => {
+describe("the query (part 2)", () => {
   for (const query of [
     "x=1",
     "limit=0",
@@ -185,7 +185,7 @@ describe("a query", () => {
     )
   }
 
-  it.live("with a foreign parameter is told which ones the route takes, and nothing of what was sent", () =>
+  it.live("with an unknown parameter is answered with the known ones, and not quoted", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const refused = "The query has a parameter that this route does not take; it takes"
@@ -201,7 +201,7 @@ describe("a query", () => {
   )
 
   for (const query of ["", "limit=1", "limit=100", "state=ACTIVE", "subject_reference=a+%2B%C3%A9", "&"]) {
-    it.live(`?${query} is taken`, () =>
+    it.live(`?${query} is accepted`, () =>
       Effect.gen(function* () {
         const api = yield* startApi()
         const answer = yield* api.send({ path: `/v1/mandates?${query}`, key: api.key })
@@ -210,7 +210,7 @@ describe("a query", () => {
     )
   }
 
-  it.live("is bad with a bad cursor, and with a from that is no timestamp", () =>
+  it.live("is refused with an invalid cursor or from", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const { key } = api
@@ -231,7 +231,7 @@ describe("a query", () => {
     })
   )
 
-  it.live("is not taken by a write, whatever its body", () =>
+  it.live("is refused on a write, whatever its body", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const write = { key: api.key, idempotencyKey: "k", body: mandateBody() }
@@ -242,7 +242,7 @@ describe("a query", () => {
   )
 })
 
-describe("the order of checks of a write", () => {
+describe("the order of checks of a write (part 2)", () => {
   const steps: ReadonlyArray<readonly [string, object, number, string]> = [
     [
       "accept",
@@ -315,7 +315,7 @@ describe("the order of checks of a write", () => {
   }
 })
 
-describe("accept", () => {
+describe("Accept (part 2)", () => {
   for (const accept of [
     "application/json",
     "*/*",
@@ -324,7 +324,7 @@ describe("accept", () => {
     "APPLICATION/JSON;v=1",
     ""
   ]) {
-    it.live(`${accept || "nothing"} is served`, () =>
+    it.live(`${accept || "no value"} is accepted`, () =>
       Effect.gen(function* () {
         const api = yield* startApi()
         const answer = yield* api.send({ path: "/v1/mandates", key: api.key, lines: [`Accept: ${accept}`] })
@@ -344,8 +344,8 @@ describe("accept", () => {
   }
 })
 
-describe("mandates", () => {
-  it.live("are created once per key, with an absolute Location", () =>
+describe("/v1/mandates (part 4)", () => {
+  it.live("creates one mandate per key, with an absolute Location", () =>
     Effect.gen(function* () {
       const log: Array<unknown> = []
       const api = yield* startApi({ log })
@@ -373,7 +373,7 @@ describe("mandates", () => {
     })
   )
 
-  it.live("show their journal byte for byte, and signed evidence", () =>
+  it.live("shows the journal byte for byte, and signed evidence", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
@@ -387,7 +387,7 @@ describe("mandates", () => {
     })
   )
 
-  it.live("are revoked, and a repeat under another key is 200 too", () =>
+  it.live("revokes a mandate, and answers 200 to a repeat under another key", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
@@ -410,7 +410,7 @@ describe("mandates", () => {
     })
   )
 
-  it.live("of another organization answer exactly as absent ones, on every route", () =>
+  it.live("answers mandates of another organization exactly like absent ones", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
@@ -430,7 +430,7 @@ describe("mandates", () => {
     })
   )
 
-  it.live("take a proposal, decided DENY before approval, with its Location", () =>
+  it.live("answers a proposal before approval with DENY and a Location", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const write = { path: "/v1/mandates", key: api.key, idempotencyKey: "k", body: mandateBody() }
@@ -458,11 +458,11 @@ describe("mandates", () => {
   )
 })
 
-describe("cancellations", () => {
+describe("POST .../cancellation (part 5)", () => {
   const pointersOf = (problem: { readonly errors: ReadonlyArray<{ readonly pointer: string }> }) =>
     problem.errors.map(({ pointer }) => pointer)
 
-  it.live("name the credential that was disabled, whatever else is wrong", () =>
+  it.live("requires the disabled credential, whatever else is wrong", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const cancel = (body: object) =>
@@ -490,8 +490,8 @@ describe("cancellations", () => {
   )
 })
 
-describe("passkeys", () => {
-  it.live("of an unknown subject are none, and a reference that cannot be one is not found", () =>
+describe("passkeys of a subject (part 6)", () => {
+  it.live("are an empty list for an unknown reference, and not found for a malformed one", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const { key } = api
@@ -525,8 +525,8 @@ describe("passkeys", () => {
   )
 })
 
-describe("without a key", () => {
-  it.live("the key set is public, cacheable and conditional", () =>
+describe("public routes (part 9)", () => {
+  it.live("GET /.well-known/jwks.json is cacheable and conditional", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const answer = yield* api.send({ path: "/.well-known/jwks.json" })
@@ -547,7 +547,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("health and readiness are told", () =>
+  it.live("GET /healthz and GET /readyz answer", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       for (const path of ["/healthz", "/readyz"]) {
@@ -557,7 +557,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("what keeps it from being ready is said, and what made the store fail is not", () =>
+  it.live("GET /readyz says why it is not ready, but not why the store fails", () =>
     Effect.gen(function* () {
       const secret = "postgres://user:password@db"
       for (const [health, detail] of [
@@ -577,7 +577,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("the OpenAPI document names every route, its problems and the webhooks", () =>
+  it.live("GET /openapi.json names every route, its problems and the webhooks", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const document = JSON.parse((yield* api.send({ path: "/openapi.json" })).body)
@@ -599,7 +599,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("the OpenAPI document says that an idempotency key is required exactly where it is", () =>
+  it.live("GET /openapi.json requires an idempotency key exactly where the API does", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const document = JSON.parse((yield* api.send({ path: "/openapi.json" })).body)
@@ -617,7 +617,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("the reference and the pages of problems are HTML that loads nothing from elsewhere", () =>
+  it.live("GET /docs and the problem pages are HTML without foreign resources", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const docs = yield* api.send({ path: "/docs" })
@@ -647,7 +647,7 @@ describe("without a key", () => {
   )
 
   it.live(
-    "a key is filled into the samples for whoever asks under the server's own name, and never kept",
+    "GET /docs shows the sample API key under the server's own host name alone, and forbids caching",
     () =>
       Effect.gen(function* () {
         const api = yield* startApi({ sampleApiKey: "svc_test_example" })
@@ -662,7 +662,7 @@ describe("without a key", () => {
       })
   )
 
-  it.live("the address alone leads to the reference, and browsers find an icon", () =>
+  it.live("GET / redirects to the reference, and GET /favicon.ico answers", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const entrance = yield* api.send({ path: "/" })
@@ -672,7 +672,7 @@ describe("without a key", () => {
     })
   )
 
-  it.live("documents come compressed to whoever takes them so, under a tag of their own", () =>
+  it.live("GET /openapi.json and GET /docs are compressed on request, with a tag per encoding", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const tags = new Set<string | undefined>()
@@ -694,8 +694,8 @@ describe("without a key", () => {
   )
 })
 
-describe("a key that is revoked while the body comes in", () => {
-  it.live("acts no more", () =>
+describe("an API key that is revoked while the body arrives (part 9)", () => {
+  it.live("is refused", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
       const socket = yield* Effect.promise(() => openConnection(api.port))

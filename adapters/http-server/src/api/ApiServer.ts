@@ -5,8 +5,8 @@ import type { HttpApiGroup } from "effect/http-api"
 import type { TrustedProxies } from "../http/ClientAddress.ts"
 import { httpListener } from "../http/HttpListener.ts"
 import { makeRouteTable } from "../http/RouteTable.ts"
+import { documentPaths, documentRoutes } from "../reference/DocumentRoutes.ts"
 import { authorizationRoutes } from "./AuthorizationRoutes.ts"
-import { documentPaths, documentRoutes } from "./DocumentRoutes.ts"
 import { eventRoutes } from "./EventRoutes.ts"
 import { evidenceRoutes } from "./EvidenceRoutes.ts"
 import { routesOf } from "./GroupRoutes.ts"
@@ -17,18 +17,18 @@ import { passkeyRoutes } from "./PasskeyRoutes.ts"
 import { webhookRoutes } from "./WebhookRoutes.ts"
 
 export interface ApiServerOptions {
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   readonly port: number
-  /** Address to listen on. Default: all of them. */
+  /** Address to bind to. Default: all addresses of the machine. */
   readonly host?: string
-  /** Whose word on the client's address counts. Default: nobody's. */
+  /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
-  /** In milliseconds, for tests. Default 30,000. */
+  /** In milliseconds. Default 30,000. */
   readonly requestTimeoutMs?: number
 }
 
-/** Every group of the API has its routes here. */
-const groupsOfRoutes = Layer.mergeAll(
+/** The routes of every group of the API. */
+const apiRoutes = Layer.mergeAll(
   mandateRoutes,
   authorizationRoutes,
   eventRoutes,
@@ -51,11 +51,11 @@ const headersOf = (baseUrl: string): Readonly<Record<string, string>> => ({
 
 const groups = Object.values(Api.groups) as ReadonlyArray<HttpApiGroup.Constraint>
 
-/** The API's listener (parts 1 to 9, without the approval origin). The store and the other ports are provided outside of it. */
+/** The listener of the API (all parts but 6, the approval pages). The caller provides the store and the other ports. */
 export const layer = (options: ApiServerOptions) =>
   Layer.unwrap(
     Effect.map(Deployment, ({ baseUrl }) =>
-      httpListener(Layer.merge(groupsOfRoutes, documentRoutes(baseUrl)), {
+      httpListener(Layer.merge(apiRoutes, documentRoutes(baseUrl)), {
         ...options,
         baseUrl,
         routes: makeRouteTable([...groups.flatMap(routesOf), ...documentPaths]),

@@ -9,9 +9,9 @@ import {
 } from "@svc/domain/programs/Authorizations"
 import { AuthorizationsApi } from "@svc/protocol/api/AuthorizationsApi"
 import { Effect } from "effect"
-import { answer, written } from "./Answer.ts"
+import { answer, writeAnswer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
-import { pageOf } from "./PageQuery.ts"
+import { pageQuery } from "./PageQuery.ts"
 
 /** Authorizations (part 5). */
 export const authorizationRoutes = groupRoutes(AuthorizationsApi, {
@@ -19,14 +19,14 @@ export const authorizationRoutes = groupRoutes(AuthorizationsApi, {
     Effect.gen(function* () {
       const proposed = yield* proposeAuthorization({ ...write, mandateId: params.mandate_id })
       const { baseUrl } = yield* Deployment
-      return written(proposed, { location: `${baseUrl}/v1/authorizations/${proposed.resource.id}` })
+      return writeAnswer(proposed, { location: `${baseUrl}/v1/authorizations/${proposed.resource.id}` })
     }),
   list: ({ organization, params, query }) =>
     Effect.map(
       listAuthorizations({
         organization: organization.id,
         mandateId: params.mandate_id,
-        ...pageOf(query),
+        ...pageQuery(query),
         ...(query.state === undefined ? {} : { state: query.state })
       }),
       answer
@@ -38,14 +38,14 @@ export const authorizationRoutes = groupRoutes(AuthorizationsApi, {
     ),
   commit: ({ params, write }) =>
     Effect.map(commitAuthorization({ ...write, authorizationId: params.authorization_id }), (committed) =>
-      written(committed)
+      writeAnswer(committed)
     ),
   cancel: ({ params, write }) =>
     Effect.map(cancelAuthorization({ ...write, authorizationId: params.authorization_id }), (cancelled) =>
-      written(cancelled)
+      writeAnswer(cancelled)
     ),
   reportRefund: ({ params, write }) =>
     Effect.map(reportRefund({ ...write, authorizationId: params.authorization_id }), (reported) =>
-      written(reported)
+      writeAnswer(reported)
     )
 })

@@ -5,7 +5,7 @@ import { Effect } from "effect"
 import { answer, JsonText } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
-/** The members are base64url, which JSON needs no escapes for, and the payload may have tens of megabytes. */
+/** Base64url needs no escapes in JSON, and `JSON.stringify` would scan a payload of tens of megabytes for some. */
 const envelopeText = (envelope: EvidenceEnvelope): JsonText =>
   new JsonText(
     `{"format":"${envelope.format}","protected":"${envelope.protected}","payload":"${envelope.payload}","signature":"${envelope.signature}"}`

@@ -7,31 +7,31 @@ import { HttpRouter, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CurrentRequest, type RequestFacts } from "../http/CurrentRequest.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
+import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
 import type { Route } from "../http/RouteTable.ts"
 import { type Answer, JsonText } from "./Answer.ts"
-import { type Admitted, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
-import { type DomainRefusal, refusing } from "./RefusalProblem.ts"
+import { type AdmittedRequest, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
 
 type EndpointsOf<Group> = HttpApiGroup.Endpoints<Group>
 type EndpointAt<Group, Id extends string> = HttpApiEndpoint.WithIdentifier<EndpointsOf<Group>, Id>
 type IdentifiersOf<Group> = HttpApiEndpoint.Identifier<EndpointsOf<Group>>
 
-/** A request as a handler gets it: path and query decoded, the caller known, the body parsed. */
+/** A request as its handler sees it: path and query decoded, caller authenticated, body parsed. */
 export interface Call<Endpoint> {
   readonly params: HttpApiEndpoint.Params<Endpoint>["Type"]
   readonly query: HttpApiEndpoint.Query<Endpoint>["Type"]
-  /** Whose API key it is. On a route without one this throws. */
+  /** The organization of the API key. Throws on a route without one. */
   readonly organization: Organization
-  /** What a lifecycle write needs. */
+  /** The request of a lifecycle write. */
   readonly write: WriteRequest
 }
 
-/** One handler for every endpoint of a group: none can be forgotten. */
+/** A handler for every endpoint of a group. */
 export type GroupHandlers<Group> = {
   readonly [Id in IdentifiersOf<Group>]: (call: Call<EndpointAt<Group, Id>>) => Effect.Effect<
     Answer<HttpApiEndpoint.SuccessWithIdentifier<EndpointsOf<Group> & HttpApiEndpoint.Constraint, Id>>,
     DomainRefusal | Refused,
-    // biome-ignore lint/suspicious/noExplicitAny: what the handlers need is read from what is passed.
+    // biome-ignore lint/suspicious/noExplicitAny: the required services are inferred from the handlers.
     any
   >
 }
@@ -44,8 +44,8 @@ type ServicesOf<Handlers> = {
 type AnyHandler = (call: Call<HttpApiEndpoint.Top>) => Effect.Effect<Answer<unknown>, DomainRefusal | Refused>
 
 /**
- * Serves a group of the API: each of its endpoints behind its gate. A write, once its body has been read, is
- * not interrupted by a client that goes away: it is recorded as a whole or not at all.
+ * The routes of a group of the API, each behind its gate. A write is not interrupted by a client that disconnects after its
+ * body has been read.
  */
 export const groupRoutes = <
   Group extends HttpApiGroup.Constraint,
@@ -59,7 +59,7 @@ export const groupRoutes = <
     return HttpRouter.route(
       endpoint.method as "GET" | "POST" | "PUT" | "DELETE",
       endpoint.path as `/${string}`,
-      served(endpoint, handler) as Effect.Effect<
+      handleEndpoint(endpoint, handler) as Effect.Effect<
         HttpServerResponse.HttpServerResponse,
         Refused,
         GateServices | ServicesOf<Handlers>
@@ -72,11 +72,11 @@ export const groupRoutes = <
 const endpointsOf = (group: HttpApiGroup.Constraint): ReadonlyArray<HttpApiEndpoint.Top> =>
   Object.values((group as HttpApiGroup.Top).endpoints)
 
-/** The routes of a group, for the listener's table. */
+/** The methods and paths of a group, for the route table of the listener. */
 export const routesOf = (group: HttpApiGroup.Constraint): ReadonlyArray<Route> =>
   endpointsOf(group).map(({ method, path }) => ({ method, path: path as `/${string}` }))
 
-const served = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
+const handleEndpoint = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
   const gate = apiGate(endpoint)
   const isWrite = Context.get(endpoint.annotations, RouteRule).body !== "none"
   const respond = responder(endpoint)
@@ -92,7 +92,7 @@ const served = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
   })
 }
 
-const callOf = (params: object, admitted: Admitted): Call<HttpApiEndpoint.Top> => ({
+const callOf = (params: object, admitted: AdmittedRequest): Call<HttpApiEndpoint.Top> => ({
   params,
   query: admitted.query,
   get organization() {
@@ -107,16 +107,16 @@ const callOf = (params: object, admitted: Admitted): Call<HttpApiEndpoint.Top> =
   }
 })
 
-const callerOf = (admitted: Admitted): Organization => {
+const callerOf = (admitted: AdmittedRequest): Organization => {
   if (admitted.organization === undefined) throw new Error("a route without an API key has no organization")
   return admitted.organization
 }
 
-/** What creates is 201, what deletes 204, the rest 200 (part 1). */
-const SUCCESS: Readonly<Record<string, number>> = { POST: 201, DELETE: 204 }
+/** Statuses of success other than 200 (part 1). */
+const SUCCESS_STATUS: Readonly<Record<string, number>> = { POST: 201, DELETE: 204 }
 
 const responder = (endpoint: HttpApiEndpoint.Top) => {
-  const status = SUCCESS[endpoint.method] ?? 200
+  const status = SUCCESS_STATUS[endpoint.method] ?? 200
   const contentType = Context.get(endpoint.annotations, RouteRule).mediaType ?? JSON_MEDIA_TYPE
   return (answer: Answer<unknown>): HttpServerResponse.HttpServerResponse => {
     const headers = answer.headers ?? {}
@@ -127,7 +127,7 @@ const responder = (endpoint: HttpApiEndpoint.Top) => {
   }
 }
 
-/** Only identifiers in their form are noted: a path may hold anything. */
+/** Malformed identifiers are not logged, since a path may hold anything. */
 const noteParams = (facts: RequestFacts, params: Readonly<Record<string, string | undefined>>): void => {
   const { authorization_id, mandate_id } = params
   if (mandate_id !== undefined && isIdentifier("mnd_", mandate_id)) facts.mandateId = mandate_id

@@ -2,14 +2,14 @@ import { Signer } from "@svc/domain/ports/Signer"
 import { KeySetApi } from "@svc/protocol/api/KeySetApi"
 import { Effect } from "effect"
 import { HttpServerRequest } from "effect/http"
+import { entityTag, matchesTag } from "../http/EntityTag.ts"
 import { type Answer, JsonText } from "./Answer.ts"
-import { entityTag, namesTag } from "./EntityTag.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
-/** A verifier may keep the key set for five minutes (part 1). */
+/** Verifiers may cache the key set for five minutes (part 1). */
 const CACHE_CONTROL = "public, max-age=300"
 
-/** The key set, and 304 for whoever has it already (part 7). */
+/** The public key set, with conditional requests (part 7). */
 export const keySetRoutes = groupRoutes(KeySetApi, {
   read: () =>
     Effect.gen(function* () {
@@ -19,6 +19,6 @@ export const keySetRoutes = groupRoutes(KeySetApi, {
       const request = yield* HttpServerRequest.HttpServerRequest
       const headers = { "cache-control": CACHE_CONTROL, etag: tag }
       const found: Answer<never> = { body: new JsonText(text), headers }
-      return namesTag(request.headers["if-none-match"], tag) ? { ...found, notModified: true } : found
+      return matchesTag(request.headers["if-none-match"], tag) ? { ...found, notModified: true } : found
     })
 })

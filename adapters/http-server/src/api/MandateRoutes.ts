@@ -12,10 +12,10 @@ import { MandatesApi } from "@svc/protocol/api/MandatesApi"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
 import { parseTimestamp, type Timestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { FailedCredentials } from "../http/FailedCredentials.ts"
-import { answer, written } from "./Answer.ts"
+import { FailedCredentials } from "../gate/FailedCredentials.ts"
+import { answer, writeAnswer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
-import { pageOf } from "./PageQuery.ts"
+import { pageQuery } from "./PageQuery.ts"
 import { textPage } from "./TextPage.ts"
 
 /** Mandates and approval sessions (parts 4 and 6). */
@@ -24,13 +24,13 @@ export const mandateRoutes = groupRoutes(MandatesApi, {
     Effect.gen(function* () {
       const created = yield* createMandate(write)
       const { baseUrl } = yield* Deployment
-      return written(created, { location: `${baseUrl}/v1/mandates/${created.resource.id}` })
+      return writeAnswer(created, { location: `${baseUrl}/v1/mandates/${created.resource.id}` })
     }),
   list: ({ organization, query }) =>
     Effect.map(
       listMandates({
         organization: organization.id,
-        ...pageOf(query),
+        ...pageQuery(query),
         ...(query.state === undefined ? {} : { state: query.state }),
         ...(query.subject_reference === undefined ? {} : { subjectReference: query.subject_reference })
       }),
@@ -39,7 +39,7 @@ export const mandateRoutes = groupRoutes(MandatesApi, {
   read: ({ organization, params }) =>
     Effect.map(readMandate({ organization: organization.id, mandateId: params.mandate_id }), answer),
   revoke: ({ params, write }) =>
-    Effect.map(revokeMandate({ ...write, mandateId: params.mandate_id }), (revoked) => written(revoked)),
+    Effect.map(revokeMandate({ ...write, mandateId: params.mandate_id }), (revoked) => writeAnswer(revoked)),
   periods: ({ organization, params, query }) =>
     Effect.map(
       listPeriods({
@@ -52,20 +52,20 @@ export const mandateRoutes = groupRoutes(MandatesApi, {
     ),
   events: ({ organization, params, query }) =>
     Effect.map(
-      listEvents({ organization: organization.id, mandateId: params.mandate_id, ...pageOf(query) }),
+      listEvents({ organization: organization.id, mandateId: params.mandate_id, ...pageQuery(query) }),
       (page) => ({ body: textPage(page) })
     ),
   createApprovalSession: ({ params, write }) =>
     Effect.gen(function* () {
       const created = yield* createApprovalSession({ ...write, mandateId: params.mandate_id })
       const { approval_url: url } = created.resource
-      // So that wrong links from the same address do not lock out the end user who opens this one.
+      // Invalid links from the end user's address must not lock this one out.
       if (url !== undefined) yield* (yield* FailedCredentials).remember(tokenOf(url))
-      return written(created)
+      return writeAnswer(created)
     })
 })
 
-/** The token of an approval link: the last segment of its path. */
+/** The token is the last path segment of an approval link. */
 const tokenOf = (approvalUrl: string): string => approvalUrl.slice(approvalUrl.lastIndexOf("/") + 1)
 
 const fromOf = (from: Timestamp | undefined) => {

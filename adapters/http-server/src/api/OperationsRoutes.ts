@@ -5,7 +5,7 @@ import { Refused } from "../http/ProblemResponse.ts"
 import { answer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
 
-/** `Retry-After` while the service is not ready, in seconds. */
+/** `Retry-After` of a service that is not ready, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
 const ok = answer({ status: "ok" as const })
@@ -17,7 +17,7 @@ const notReady = (detail: string): Refused =>
     headers: { "retry-after": String(RETRY_AFTER_SECONDS) }
   })
 
-/** Whether the process is up, and whether it can serve (part 9). */
+/** Liveness and readiness (part 9). */
 export const operationsRoutes = groupRoutes(OperationsApi, {
   health: () => Effect.succeed(ok),
   ready: () =>

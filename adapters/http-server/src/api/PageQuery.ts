@@ -1,7 +1,7 @@
 import { LIST_LIMIT_DEFAULT } from "@svc/protocol/ListPage"
 
-/** `limit` with its default, and `cursor` where one was sent. */
-export const pageOf = (query: {
+/** The `limit` of a list request, with its default, and its `cursor`, if any. */
+export const pageQuery = (query: {
   readonly limit?: number
   readonly cursor?: string
 }): { readonly limit: number; readonly cursor?: string } => ({

@@ -5,12 +5,14 @@ import { Text } from "@svc/protocol/Text"
 import { Effect, Schema } from "effect"
 import { answer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
-import { pageOf } from "./PageQuery.ts"
+import { pageQuery } from "./PageQuery.ts"
 
 const isReference = Schema.is(Text)
 
-/** A path that holds no subject reference names no subject. */
-const subjectOf = (params: { readonly subject_reference: string }): Effect.Effect<string, NotFound> =>
+/** A path segment that is not a subject reference is answered like an unknown one. */
+const subjectReferenceOf = (params: {
+  readonly subject_reference: string
+}): Effect.Effect<string, NotFound> =>
   isReference(params.subject_reference)
     ? Effect.succeed(params.subject_reference)
     : Effect.fail(new NotFound())
@@ -18,11 +20,14 @@ const subjectOf = (params: { readonly subject_reference: string }): Effect.Effec
 /** The passkeys of a subject (part 6). */
 export const passkeyRoutes = groupRoutes(PasskeysApi, {
   list: ({ organization, params, query }) =>
-    Effect.flatMap(subjectOf(params), (subjectReference) =>
-      Effect.map(listPasskeys({ organization: organization.id, subjectReference, ...pageOf(query) }), answer)
+    Effect.flatMap(subjectReferenceOf(params), (subjectReference) =>
+      Effect.map(
+        listPasskeys({ organization: organization.id, subjectReference, ...pageQuery(query) }),
+        answer
+      )
     ),
   retire: ({ organization, params }) =>
-    Effect.flatMap(subjectOf(params), (subjectReference) =>
+    Effect.flatMap(subjectReferenceOf(params), (subjectReference) =>
       Effect.map(
         retirePasskey({ organization: organization.id, subjectReference, passkeyId: params.passkey_id }),
         answer

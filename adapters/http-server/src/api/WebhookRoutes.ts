@@ -14,9 +14,9 @@ import {
 } from "@svc/domain/programs/WebhookEndpoints"
 import { WebhooksApi } from "@svc/protocol/api/WebhooksApi"
 import { Effect } from "effect"
-import { answer, written } from "./Answer.ts"
+import { answer, writeAnswer } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"
-import { pageOf } from "./PageQuery.ts"
+import { pageQuery } from "./PageQuery.ts"
 
 /** Webhook endpoints and their deliveries (part 8). */
 export const webhookRoutes = groupRoutes(WebhooksApi, {
@@ -24,10 +24,10 @@ export const webhookRoutes = groupRoutes(WebhooksApi, {
     Effect.gen(function* () {
       const created = yield* createWebhookEndpoint(write)
       const { baseUrl } = yield* Deployment
-      return written(created, { location: `${baseUrl}/v1/webhook-endpoints/${created.resource.id}` })
+      return writeAnswer(created, { location: `${baseUrl}/v1/webhook-endpoints/${created.resource.id}` })
     }),
   list: ({ organization, query }) =>
-    Effect.map(listWebhookEndpoints({ organization: organization.id, ...pageOf(query) }), answer),
+    Effect.map(listWebhookEndpoints({ organization: organization.id, ...pageQuery(query) }), answer),
   read: ({ organization, params }) =>
     Effect.map(
       readWebhookEndpoint({ organization: organization.id, endpointId: params.webhook_endpoint_id }),
@@ -35,26 +35,26 @@ export const webhookRoutes = groupRoutes(WebhooksApi, {
     ),
   remove: ({ params, write }) =>
     Effect.map(deleteWebhookEndpoint({ ...write, endpointId: params.webhook_endpoint_id }), ({ replayed }) =>
-      written({ resource: undefined, replayed })
+      writeAnswer({ resource: undefined, replayed })
     ),
   reactivate: ({ params, write }) =>
     Effect.map(reactivateWebhookEndpoint({ ...write, endpointId: params.webhook_endpoint_id }), (changed) =>
-      written(changed)
+      writeAnswer(changed)
     ),
   rotate: ({ params, write }) =>
     Effect.map(rotateWebhookSecret({ ...write, endpointId: params.webhook_endpoint_id }), (changed) =>
-      written(changed)
+      writeAnswer(changed)
     ),
   test: ({ params, write }) =>
     Effect.map(testWebhookEndpoint({ ...write, endpointId: params.webhook_endpoint_id }), (sent) =>
-      written(sent)
+      writeAnswer(sent)
     ),
   deliveries: ({ organization, params, query }) =>
     Effect.map(
       listWebhookDeliveries({
         organization: organization.id,
         endpointId: params.webhook_endpoint_id,
-        ...pageOf(query)
+        ...pageQuery(query)
       }),
       answer
     ),
@@ -65,6 +65,6 @@ export const webhookRoutes = groupRoutes(WebhooksApi, {
         endpointId: params.webhook_endpoint_id,
         deliveryId: params.delivery_id
       }),
-      (sent) => written(sent)
+      (sent) => writeAnswer(sent)
     )
 })

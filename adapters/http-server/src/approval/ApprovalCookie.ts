@@ -4,15 +4,15 @@ import { Redacted } from "effect"
 const VALUE = /^[A-Za-z0-9_-]{43}$/u
 
 /**
- * The cookie that binds a session to its browser (part 6). Over HTTPS its name has the `__Host-` prefix, so that no
- * other host and no path can set it; `http://localhost`, the development server's origin, cannot carry that.
+ * The name of the cookie that binds an approval session to a browser (part 6). Over HTTPS it has the `__Host-` prefix, so
+ * that no other host can set it; browsers reject the prefix on `http://localhost`, the origin of the development server.
  */
 export const approvalCookieName = (sessionId: string, approvalOrigin: string): string =>
   isSecure(approvalOrigin) ? `__Host-svc_${sessionId}` : `svc_${sessionId}`
 
 const isSecure = (origin: string): boolean => origin.startsWith("https:")
 
-/** The value of the one cookie of that name. A name that comes twice has no value: nobody knows which one is ours. */
+/** The value of the cookie of that name; `undefined` if there are several, since any of them may be forged. */
 export const readApprovalCookie = (
   header: string | undefined,
   name: string
@@ -27,7 +27,7 @@ export const readApprovalCookie = (
     : undefined
 }
 
-/** The `Set-Cookie` header that gives a browser its session. */
+/** The `Set-Cookie` header that binds a session to a browser. */
 export const approvalCookieHeader = (
   bind: {
     readonly sessionId: string

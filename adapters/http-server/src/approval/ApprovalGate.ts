@@ -1,15 +1,13 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { type ApprovalSubject, admitBearer } from "@svc/domain/programs/ApprovalCeremony"
-import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
-import type { JsonValue } from "@svc/protocol/Json"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
-import { accepts } from "../api/Acceptance.ts"
-import { refusing } from "../api/RefusalProblem.ts"
+import { FailedCredentials } from "../gate/FailedCredentials.ts"
+import { parseEmptyBody, readCheckedBody, refuseQuery, requireAcceptable } from "../gate/RequestSteps.ts"
+import { parseBody } from "../gate/StrictBody.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { FailedCredentials } from "../http/FailedCredentials.ts"
 import { Refused } from "../http/ProblemResponse.ts"
-import { checkMediaType, hasBody, parseBody, readBody } from "../http/StrictBody.ts"
+import { refusing } from "../http/RefusalProblem.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
 
 /** base64url of 32 random bytes. */
@@ -17,23 +15,23 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/u
 
 const closed = new Refused({ code: "approval_session_closed" })
 
-/** The token of the path, and of nowhere else. Absent: one of another form, unknown like any other. */
-export const tokenOfPath = Effect.map(HttpRouter.params, ({ token = "" }) =>
+/** The token in the path; `undefined` for a malformed one, which is answered like an unknown one. */
+export const pathToken = Effect.map(HttpRouter.params, ({ token = "" }) =>
   TOKEN.test(token) ? Redacted.make(token, { label: "approval_token" }) : undefined
 )
 
-/** Looks the token of the path up. Those that open nothing are counted against the address that sends them. */
-export const withToken = Effect.fnUntraced(function* <A, R>(
+/** Looks up the token in the path; a token that opens no session counts against the client's address. */
+export const lookUpToken = Effect.fnUntraced(function* <A, R>(
   look: (token: Redacted.Redacted) => Effect.Effect<A, Refused, R>
 ) {
-  const token = yield* tokenOfPath
+  const token = yield* pathToken
   const failures = yield* FailedCredentials
   const found = token === undefined ? Effect.fail(closed) : look(token)
   const credential = token === undefined ? "" : Redacted.value(token)
   return yield* failures.lookUp(credential, found, ({ code }) => code === closed.code)
 })
 
-/** Picks the cookie of a session out of the request. */
+/** Reads the request's cookie of a session. */
 export const approvalCookie = Effect.gen(function* () {
   const { headers } = yield* HttpServerRequest.HttpServerRequest
   const { approvalOrigin } = yield* Deployment
@@ -41,8 +39,8 @@ export const approvalCookie = Effect.gen(function* () {
     readApprovalCookie(headers.cookie, approvalCookieName(sessionId, approvalOrigin))
 })
 
-/** Tells the request's log line what the request is about. */
-export const tellLog = (about: ApprovalSubject) =>
+/** Adds what the request is about to its log line. */
+export const noteSubject = (about: ApprovalSubject) =>
   Effect.map(CurrentRequest, (facts) => {
     facts.organizationId = about.organizationId
     facts.mandateId = about.mandateId
@@ -50,45 +48,30 @@ export const tellLog = (about: ApprovalSubject) =>
   })
 
 export interface ActionRule {
-  /** Whether an unbound browser may make the request: it is the one that binds. */
+  /** Whether a browser that the session is not bound to may make the request, since it is the one that binds. */
   readonly ceremony: boolean
-  /** `empty`: the body has no members, so it may be left out. */
+  /** `empty`: the body has no members and may be left out. `response`: it holds a WebAuthn response. */
   readonly body: "empty" | "response"
 }
 
+const MEDIA_TYPE_CHECK = { empty: "with-body", response: "always" } as const
+
 /**
- * What stands before every POST of the approval origin: Origin, token, cookie, then query and Accept, media type, size
- * and JSON, in this order (part 6). Nothing is spent here.
+ * The gate of every POST of the approval origin: `Origin`, token, cookie, query, `Accept`, media type and encoding, size,
+ * JSON, in this order (part 6). It changes nothing.
  */
 export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
   const request = yield* HttpServerRequest.HttpServerRequest
   const { approvalOrigin } = yield* Deployment
   if (request.headers.origin !== approvalOrigin) return yield* new Refused({ code: "origin_not_allowed" })
   const cookieOf = yield* approvalCookie
-  const { bearer, about } = yield* withToken((token) =>
+  const { bearer, about } = yield* lookUpToken((token) =>
     refusing(admitBearer({ token, cookieOf, ceremony: rule.ceremony }))
   )
-  yield* tellLog(about)
-  if (request.url.includes("?")) {
-    return yield* new Refused({ code: "malformed_request", detail: "This route takes no query." })
-  }
-  if (!accepts(request.headers.accept, "application/json")) {
-    return yield* new Refused({ code: "not_acceptable" })
-  }
-  return { bearer, body: yield* actionBody(request, rule.body) }
-})
-
-const actionBody = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
-  kind: ActionRule["body"]
-): Effect.fn.Return<JsonValue, Refused> {
-  const sent = hasBody(request.headers)
-  if (!sent && kind === "empty") return {}
-  const refused = checkMediaType(request.headers)
-  if (refused !== undefined) return yield* refused
-  const bytes = yield* readBody(request)
-  if (bytes.length === 0 && kind === "empty") return {}
-  const body = yield* Effect.fromResult(parseBody(bytes))
-  const errors = kind === "empty" ? emptyBodyFaults(body) : []
-  return errors.length === 0 ? body : yield* new Refused({ code: "validation_failed", errors })
+  yield* noteSubject(about)
+  yield* refuseQuery(request)
+  yield* requireAcceptable(request, "application/json")
+  const bytes = yield* readCheckedBody(request, MEDIA_TYPE_CHECK[rule.body])
+  const body = yield* Effect.fromResult(rule.body === "empty" ? parseEmptyBody(bytes) : parseBody(bytes))
+  return { bearer, body }
 })

@@ -1,6 +1,6 @@
 const HSTS = "max-age=31536000"
 
-/** Everything is the page's own, nothing is inline, and no script may turn text into markup. */
+/** Resources of the own origin alone, nothing inline, and no script may turn text into markup. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

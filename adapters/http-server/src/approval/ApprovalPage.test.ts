@@ -41,7 +41,7 @@ const escaped = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("'", "&#39;").replaceAll('"', "&quot;")
 
 describe("approvalPage", () => {
-  it("shows the summary first, then the other lines in order, those of one label together", () => {
+  it("shows the summary first, then the other lines in order, grouped by label", () => {
     const page = pageOf({
       lines: [
         { label: "In short", value: "all" },
@@ -64,19 +64,19 @@ describe("approvalPage", () => {
     )
   })
 
-  it("says the time limit up front", () => {
+  it("shows the time limit", () => {
     assert.include(pageOf(), '<span id="timer" role="timer" dir="ltr">4:59</span>')
     assert.include(pageOf(), 'data-remaining="299500"')
   })
 
-  it("says what lies ahead, and offers no button without a way to approve", () => {
+  it("explains the next step, and offers no buttons without a way to approve", () => {
     for (const way of WAYS) assert.include(pageOf({ way }), escaped(ENGLISH.ahead[way]))
     assert.include(pageOf({ way: "register" }), `>${ENGLISH.approve.register}</button>`)
     assert.include(pageOf({ way: "approve" }), `>${ENGLISH.approve.approve}</button>`)
     assert.notInclude(pageOf({ way: "none" }), "<button")
   })
 
-  it("leads back to the caller, and asks who has a passkey whether it is lost", () => {
+  it("links back to the caller, and offers help for a lost passkey", () => {
     for (const way of WAYS) {
       const page = pageOf({ way })
       assert.include(page, `<a id="back" class="aside" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}"`)
@@ -84,12 +84,12 @@ describe("approvalPage", () => {
     }
   })
 
-  it("says that a test is a test", () => {
+  it("marks the test environment", () => {
     assert.include(pageOf({ environment: "test" }), ENGLISH.test)
     assert.notInclude(pageOf({ environment: "live" }), ENGLISH.test)
   })
 
-  it("is in the language asked for, in its direction", () => {
+  it("is in the requested language and its direction", () => {
     for (const language of LANGUAGES) {
       const direction = language === "ar" || language === "he" ? "rtl" : "ltr"
       const words = PAGE_WORDS[language]
@@ -123,7 +123,7 @@ describe("approvalPage", () => {
     assert.include(page, "&amp;amp;")
   })
 
-  it("lets no text change the page's tags", () => {
+  it("has the same tags whatever its texts", () => {
     const text = fc.string({ unit: fc.constantFrom("<", ">", '"', "'", "&", "/", "=", "a", "\n", "-", "!") })
     const expected = tagsOf(pageOf({ lines: [{ label: "x", value: "x" }] }))
     fc.assert(
@@ -138,7 +138,7 @@ describe("approvalPage", () => {
 const CAUSES = Object.keys(ENGLISH.closed) as ReadonlyArray<ClosedCause>
 
 describe("closedPage", () => {
-  it("says one cause and the way back, in each language", () => {
+  it("shows one cause and the way back, in every language", () => {
     for (const language of LANGUAGES) {
       const words = PAGE_WORDS[language]
       for (const cause of CAUSES) {
@@ -153,19 +153,19 @@ describe("closedPage", () => {
     }
   })
 
-  it("says that nothing was approved where that is known, and nowhere else", () => {
+  it("says that nothing was approved only where that is known", () => {
     const saying = CAUSES.filter((cause) => /Nothing was approved/u.test(closed("en", cause)))
     assert.deepStrictEqual(saying, ["expired", "replaced", "withdrawn", "declined"])
     assert.notMatch(unavailablePage("en"), /nothing/iu)
   })
 
-  it("looks like what it says", () => {
+  it("has the tone of its cause", () => {
     assert.include(closed("en", "expired"), 'class="notice failure"')
     assert.include(closed("en", "approved"), 'class="notice success"')
     assert.include(unavailablePage("en"), 'class="notice failure"')
   })
 
-  it("has no link without a way back, and asks again only when told to", () => {
+  it("has no link without a way back, and reloads only when told to", () => {
     const page = closedPage("en", { cause: "used", isBoundElsewhere: true }, true)
     assert.notInclude(page, "<a ")
     assert.include(page, '<meta http-equiv="refresh" content="0">')

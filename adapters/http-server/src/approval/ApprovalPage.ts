@@ -8,7 +8,7 @@ import { ICON_ASSET, SCRIPT_ASSET, STYLE_ASSET } from "./ApprovalAssets.ts"
 import { PAGE_WORDS } from "./words/Dictionaries.ts"
 import type { Notice, PageWords } from "./words/PageWords.ts"
 
-/** Everything that is put into a template is escaped by it, unless it is a template itself. */
+/** A template escapes what is interpolated, except other templates. */
 type Markup = ReturnType<typeof html>
 
 const NOTHING = html``
@@ -38,7 +38,7 @@ ${parts.main}
 </html>
 `)
 
-/** Lines of one label that follow each other are one term with several descriptions. */
+/** Consecutive lines with the same label become one term with several descriptions. */
 const groupsOf = (
   lines: ReadonlyArray<DisplayLine>
 ): ReadonlyArray<{ readonly label: string; readonly values: ReadonlyArray<string> }> => {
@@ -51,7 +51,7 @@ const groupsOf = (
   return groups
 }
 
-/** `dir="auto"`: each text stands for itself, whatever it is written in. */
+/** `dir="auto"`, since labels and values may be in scripts of different direction. */
 const groupOf = ({ label, values }: ReturnType<typeof groupsOf>[number]): Markup =>
   html`<div><dt dir="auto">${label}</dt>${values.map((value) => html`<dd dir="auto">${value}</dd>`)}</div>`
 
@@ -64,11 +64,11 @@ const clockText = (milliseconds: number): string => {
   return `${Math.floor(seconds / SECONDS_PER_MINUTE)}:${rest}`
 }
 
-/** What an open session's page is made of. */
+/** The content of the page of an open session. */
 export interface ShownSession {
   readonly environment: "test" | "live"
   readonly language: Language
-  /** The first of them says the whole in a sentence. */
+  /** The first line summarizes the statement in a sentence. */
   readonly lines: ReadonlyArray<DisplayLine>
   readonly way: WayToApprove
   readonly returnAddress: string
@@ -79,7 +79,7 @@ export interface ShownSession {
 const timeLimit = (words: PageWords, remaining: number): Markup =>
   html`<p id="limit" class="limit"><strong>${words.timeLimit} <span id="timer" role="timer" dir="ltr">${clockText(remaining)}</span></strong> ${words.timeLimitReason}</p>`
 
-/** `#lines` holds what the passkey signs: what the script compares with the statement before it asks for a signature. */
+/** The script compares the lines in `#lines` with the statement before it asks for a signature. */
 const statement = (words: PageWords, limit: Markup, lines: ReadonlyArray<DisplayLine>): Markup => {
   const [summary, ...details] = groupsOf(lines)
   return html`<div id="lines">
@@ -104,18 +104,15 @@ const buttons = (words: PageWords, way: Exclude<WayToApprove, "none">): Markup =
 <button id="decline" type="button">${words.decline}</button>
 </div>`
 
-/** A link out of the page, which tells nobody where it came from. */
+/** A link out of the page, without a referrer, since the address holds the token. */
 const backLink = (address: string, text: string, style: "aside" | "onward"): Markup =>
   html`<p><a id="back" class="${style}" href="${address}" referrerpolicy="no-referrer">${text}</a></p>`
 
-/**
- * Stays in sight through the last minute, wherever the reader is on the page. A screen reader has the timer above and the
- * announcements below.
- */
+/** Stays visible during the last minute, wherever the page is scrolled. Hidden from screen readers, which have the announcements. */
 const hurry = (words: PageWords): Markup =>
   html`<p id="hurry" class="hurry" aria-hidden="true" hidden>${words.timeLimit} <span id="hurry-timer" dir="ltr"></span></p>`
 
-/** Who cannot approve with what there is goes back to the caller, with nothing decided. */
+/** The way back to the caller, undecided, for users who cannot use their passkey. */
 const wayBack = (words: PageWords, way: WayToApprove, address: string): Markup => {
   const link = backLink(address, words.goBack, "aside")
   return way === "approve"
@@ -125,8 +122,8 @@ ${link}`
 }
 
 /**
- * The page of an open session: what is to be approved, the time limit, what lies ahead, and two buttons that the script
- * brings to life (part 6). What remains is told as a duration, since the browser's clock may be wrong.
+ * The page of an open session: the statement, the time limit, the next step, and two buttons that the script activates
+ * (part 6). The time left is given as a duration, since the browser's clock may be wrong.
  */
 export const approvalPage = (shown: ShownSession): string => {
   const { language, way } = shown
@@ -150,10 +147,10 @@ ${hurry(words)}
   })
 }
 
-/** How a notice looks: what it says is good, bad, or neither. */
+/** The style of a notice. */
 type Tone = "success" | "failure" | "neutral"
 
-/** The heading takes the focus, so that whoever had the page before this one is told of the change. */
+/** The heading has the focus, so that screen readers announce the new page. */
 const noticePage = (
   language: Language,
   { text, title }: Notice,
@@ -180,35 +177,32 @@ const TONES: Readonly<Record<ClosedCause, Tone>> = {
   declined: "neutral"
 }
 
-/**
- * A page that asks again at once. A browser keeps the cookie back when another site's link or mail leads here, and sends it
- * when the page itself asks.
- */
-const ASK_AGAIN = html`<meta http-equiv="refresh" content="0">`
+/** Reloads the page at once: browsers withhold `SameSite=Strict` cookies from a navigation that another site started. */
+const RELOAD = html`<meta http-equiv="refresh" content="0">`
 
-/** The page of a closed link: one cause, and the way back for whom it is (part 6). */
-export const closedPage = (language: Language, link: ClosedLink, asksAgain: boolean): string => {
+/** The page of a closed link: the cause and, for the bound browser, the way back (part 6). */
+export const closedPage = (language: Language, link: ClosedLink, reloads: boolean): string => {
   const words = PAGE_WORDS[language]
   const { returnAddress } = link
   return noticePage(language, words.closed[link.cause], {
     tone: TONES[link.cause],
     ...(returnAddress === undefined ? {} : { link: backLink(returnAddress, words.script.goBack, "onward") }),
-    ...(asksAgain ? { head: ASK_AGAIN } : {})
+    ...(reloads ? { head: RELOAD } : {})
   })
 }
 
-/** When the store cannot be read. */
+/** The page while the store is unavailable. */
 export const unavailablePage = (language: Language): string => {
   const { unavailableText: text, unavailableTitle: title } = PAGE_WORDS[language]
   return noticePage(language, { text, title }, { tone: "failure" })
 }
 
-/** When too many links that open nothing came from the reader's address. */
+/** The page after too many invalid links from the client's address. */
 export const busyPage = (language: Language): string => {
   const { busyText: text, unavailableTitle: title } = PAGE_WORDS[language]
   return noticePage(language, { text, title }, { tone: "failure" })
 }
 
-/** For whoever comes without a link. */
+/** The page at `/`, for visitors without a link. */
 export const homePage = (language: Language): string =>
   noticePage(language, PAGE_WORDS[language].home, { tone: "neutral" })

@@ -14,20 +14,20 @@ import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type DomainRefusal, refusing } from "../api/RefusalProblem.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
-import { keptResponse } from "../http/KeptResponse.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
+import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
 import type { Route } from "../http/RouteTable.ts"
+import { sharedResponse } from "../http/SharedResponse.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
 import {
   type ActionRule,
   approvalCookie,
   approvalGate,
-  tellLog,
-  tokenOfPath,
-  withToken
+  lookUpToken,
+  noteSubject,
+  pathToken
 } from "./ApprovalGate.ts"
 import { approvalPage, busyPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
 import { pageLanguage } from "./PageLanguage.ts"
@@ -51,7 +51,7 @@ const htmlResponse = (text: string, status = 200, headers: Headers = {}) =>
 const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
-/** A refusal that a person reads. */
+/** A refusal as a page, for people. */
 const noticeResponse = (refused: Refused, textOf: (language: Language) => string) =>
   Effect.gen(function* () {
     const facts = yield* CurrentRequest
@@ -61,42 +61,42 @@ const noticeResponse = (refused: Refused, textOf: (language: Language) => string
     return htmlResponse(textOf(language), PROBLEMS[refused.code].status, headers)
   })
 
-/** Who follows a link and gets a page instead of a problem: a browser says that it wants one. */
-const wantsPage = Effect.map(
+/** Browsers ask for HTML; other clients get a problem document. */
+const acceptsHtml = Effect.map(
   HttpServerRequest.HttpServerRequest,
   ({ headers }) => headers.accept?.includes("text/html") === true
 )
 
 /**
- * Looking never spends the token, so that a link scanner takes nothing from its reader. A query is ignored here, since
- * mail gateways and messengers append their own to links; the POSTs, which the page alone makes, take none.
+ * Opening the page does not use up the token, since link scanners open links too. A query is ignored, since mail gateways
+ * and messengers append their own; the POSTs, which only the page sends, refuse one.
  */
 const openPage = Effect.gen(function* () {
   const language = yield* languageOf
-  const opened = yield* withToken((token) => refusing(openApprovalPage({ token, language })))
-  yield* tellLog(opened.about)
+  const opened = yield* lookUpToken((token) => refusing(openApprovalPage({ token, language })))
+  yield* noteSubject(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 })
 
-/** Why the link of this request is closed. */
+/** Finds out why the link of the request is closed. */
 const closedLink = Effect.gen(function* () {
-  const token = yield* tokenOfPath
+  const token = yield* pathToken
   if (token === undefined) return UNKNOWN_LINK
   const link = yield* refusing(readClosedLink({ token, cookieOf: yield* approvalCookie }))
-  if (link.about !== undefined) yield* tellLog(link.about)
+  if (link.about !== undefined) yield* noteSubject(link.about)
   return link
 })
 
-/** Whether the browser may have a cookie that it kept back, since another site led it here. */
-const mayHoldCookieBack = (link: ClosedLink) =>
+/** Whether the browser may have withheld a `SameSite=Strict` cookie, since another site started the navigation. */
+const mayHaveWithheldCookie = (link: ClosedLink) =>
   Effect.map(
     HttpServerRequest.HttpServerRequest,
     ({ headers }) => link.isBoundElsewhere && headers["sec-fetch-site"] === "cross-site"
   )
 
-/** What passes by itself, in a page's words. */
-const PASSING_PAGES: { readonly [Code in ProblemCode]?: (language: Language) => string } = {
+/** The pages of transient problems. */
+const TRANSIENT_PAGES: { readonly [Code in ProblemCode]?: (language: Language) => string } = {
   store_unavailable: unavailablePage,
   rate_limited: busyPage
 }
@@ -106,25 +106,24 @@ const page = openPage.pipe(
     Effect.gen(function* () {
       if (refused.code !== "approval_session_closed") return yield* refused
       const link = yield* closedLink
-      const asksAgain = yield* mayHoldCookieBack(link)
-      return yield* noticeResponse(refused, (language) => closedPage(language, link, asksAgain))
+      const reloads = yield* mayHaveWithheldCookie(link)
+      return yield* noticeResponse(refused, (language) => closedPage(language, link, reloads))
     })
   ),
   Effect.catch((refused) =>
     Effect.gen(function* () {
-      const notice = PASSING_PAGES[refused.code]
-      if (notice === undefined || !(yield* wantsPage)) return yield* refused
+      const notice = TRANSIENT_PAGES[refused.code]
+      if (notice === undefined || !(yield* acceptsHtml)) return yield* refused
       return yield* noticeResponse(refused, notice)
     })
   )
 )
 
-/** For whoever comes without a link. */
 const home = Effect.map(languageOf, (language) =>
   htmlResponse(homePage(language), 200, languageHeaders(language))
 )
 
-/** One POST: the gate, and then the program, which a browser that goes away does not interrupt. */
+/** A POST of the page: the gate, then the program, which a disconnecting browser does not interrupt. */
 const action = <R>(
   name: string,
   rule: ActionRule,
@@ -158,27 +157,27 @@ const passkey = action("passkey", { ceremony: false, body: "response" }, (reques
 )
 
 const approval = action("approval", { ceremony: false, body: "response" }, (request) =>
-  Effect.map(approveMandate(request), (left) => jsonResponse(left))
+  Effect.map(approveMandate(request), (outcome) => jsonResponse(outcome))
 )
 
 const decline = action("decline", { ceremony: false, body: "empty" }, (request) =>
-  Effect.map(declineMandate(request), (left) => jsonResponse(left))
+  Effect.map(declineMandate(request), (outcome) => jsonResponse(outcome))
 )
 
 const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
   HttpRouter.route(
     "GET",
     path,
-    Effect.succeed(keptResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
+    Effect.succeed(sharedResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
   )
 )
 
-/** Browsers ask for it under this name beside what is no page. */
+/** Browsers request it by themselves for documents that name no icon. */
 const ICON_PATH = "/favicon.ico"
 
 const icon = HttpServerResponse.text(ICON_ASSET.text, { contentType: ICON_ASSET.contentType })
 
-/** The page, its four actions, what it loads (part 6), and a page that says so. Nothing else is on this origin. */
+/** The routes of the approval origin: the approval page, its four actions, its assets, and the home page (part 6). */
 export const approvalRoutes = HttpRouter.addAll([
   HttpRouter.route("GET", "/", home),
   HttpRouter.route("GET", ICON_PATH, Effect.succeed(icon)),
@@ -190,7 +189,7 @@ export const approvalRoutes = HttpRouter.addAll([
   ...assets
 ])
 
-/** The same routes, for the listener's table. */
+/** The methods and paths of the routes, for the route table of the listener. */
 export const approvalPaths: ReadonlyArray<Route> = [
   { method: "GET", path: "/" },
   { method: "GET", path: ICON_PATH },

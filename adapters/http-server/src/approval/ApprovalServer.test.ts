@@ -56,8 +56,8 @@ const assertLeft = (answer: RawAnswer, sessionId: string) => {
 
 const ACTIONS = ["ceremony", "passkey", "approval", "decline"] as const
 
-describe("a link", () => {
-  it.effect("works with what mail gateways append to it, and its actions take no query", () =>
+describe("an approval link (part 6)", () => {
+  it.effect("works with an appended query, which its actions refuse", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       for (const query of ["utm_source=mail&fbclid=1", "%ZZ", "a=b?c=d", ""]) {
@@ -71,7 +71,7 @@ describe("a link", () => {
     })
   )
 
-  it.effect("is exact, but for the escapes of its token", () =>
+  it.effect("is matched exactly, except for escapes in its token", () =>
     Effect.gen(function* () {
       const { house, session } = yield* begin()
       const { path } = session
@@ -93,7 +93,7 @@ describe("a link", () => {
     })
   )
 
-  it.effect("that opens nothing is limited by address, and one that opened goes on to", () =>
+  it.effect("that is invalid counts against the address, and a valid one keeps working", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin({ failures: { rate: 0.001, burst: 3 } })
       const unknown = `/approve/${UNKNOWN_TOKEN}`
@@ -113,8 +113,8 @@ describe("a link", () => {
   )
 })
 
-describe("the way through", () => {
-  it.effect("enrols a passkey, approves, and spends the token", () =>
+describe("an approval session (part 6)", () => {
+  it.effect("enrols a passkey, approves, and uses up the token", () =>
     Effect.gen(function* () {
       const { browser, house, mandate, session } = yield* begin()
       const page = yield* house.request(session.path)
@@ -200,7 +200,7 @@ describe("the way through", () => {
     })
   )
 
-  it.effect("is not spent by looking at it", () =>
+  it.effect("is not used up by opening the page", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       const bot = { "user-agent": "LinkPreviewBot/1.0", accept: "*/*" }
@@ -215,7 +215,7 @@ describe("the way through", () => {
   )
 })
 
-describe("the browser", () => {
+describe("the browser of an approval session (part 6)", () => {
   it.effect("is bound by the first ceremony with a cookie of its session", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
@@ -232,7 +232,7 @@ describe("the browser", () => {
     })
   )
 
-  it.effect("may be any on localhost without a prefix or Secure", () =>
+  it.effect("is bound on localhost by a cookie without prefix and Secure", () =>
     Effect.gen(function* () {
       const { browser, session } = yield* begin({ approvalBaseUrl: "http://localhost:8081" })
       const answer = yield* browser.post(`${session.path}/ceremony`, {})
@@ -244,7 +244,7 @@ describe("the browser", () => {
     })
   )
 
-  it.effect("must have begun the ceremony before it does anything else", () =>
+  it.effect("must start the ceremony before any other action", () =>
     Effect.gen(function* () {
       const { browser, session } = yield* begin()
       for (const action of ["passkey", "approval", "decline"]) {
@@ -259,7 +259,7 @@ describe("the browser", () => {
     })
   )
 
-  it.effect("must be the one that began", () =>
+  it.effect("must be the one that started the ceremony", () =>
     Effect.gen(function* () {
       const { browser, house, mandate, session } = yield* begin()
       yield* browser.ceremony(session.path)
@@ -285,7 +285,7 @@ describe("the browser", () => {
   )
 })
 
-describe("a closed link", () => {
+describe("a closed link (part 6)", () => {
   /** The answer to every action; the page is told apart in words alone. */
   const assertClosed = Effect.fnUntraced(function* (house: House, path: string) {
     const browser = makeBrowser(house)
@@ -304,7 +304,7 @@ describe("a closed link", () => {
   const titleOf = (page: RawAnswer) => /<h1[^>]*>([^<]*)<\/h1>/u.exec(page.body)?.[1]
 
   it.effect(
-    "is one problem for unknown, malformed, superseded, expired and spent tokens, and says its cause",
+    "gets the same problem whether unknown, malformed, superseded, expired or used, and a page with the cause",
     () =>
       Effect.gen(function* () {
         const { browser, house, mandate, session } = yield* begin()
@@ -338,7 +338,7 @@ describe("a closed link", () => {
       })
   )
 
-  it.effect("tells the browser that answered what it did, and any other that it was used", () =>
+  it.effect("shows its decision to the bound browser, and only its use to others", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       yield* browser.register(session.path)
@@ -366,7 +366,7 @@ describe("a closed link", () => {
     })
   )
 
-  it.effect("leads back whoever began with it, for an hour after its end", () =>
+  it.effect("links back for the bound browser until an hour after its end", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       const { headers } = yield* browser.post(`${session.path}/ceremony`, {})
@@ -382,7 +382,7 @@ describe("a closed link", () => {
     })
   )
 
-  it.effect("leads back whoever has it when nobody began with it", () =>
+  it.effect("links back for everybody if no browser was bound", () =>
     Effect.gen(function* () {
       const { house, session } = yield* begin()
       yield* TestClock.adjust("5 minutes")
@@ -391,8 +391,8 @@ describe("a closed link", () => {
   )
 })
 
-describe("the origin without a link", () => {
-  it.effect("says what it is for, in the language of its reader", () =>
+describe("GET / on the approval origin (part 6)", () => {
+  it.effect("explains the site in the language of the browser", () =>
     Effect.gen(function* () {
       const { house } = yield* begin()
       const english = yield* house.request("/")
@@ -412,8 +412,8 @@ describe("the origin without a link", () => {
   )
 })
 
-describe("what fails", () => {
-  it.effect("spends nothing when the body is malformed", () =>
+describe("a failed action (part 6)", () => {
+  it.effect("uses up nothing when the body is malformed", () =>
     Effect.gen(function* () {
       const { browser, session } = yield* begin()
       const { options } = yield* browser.ceremony(session.path)
@@ -445,7 +445,7 @@ describe("what fails", () => {
     })
   )
 
-  it.effect("has no members where the body has none", () =>
+  it.effect("is one with members where the body has none", () =>
     Effect.gen(function* () {
       const { browser, house, mandate, session } = yield* begin()
       yield* browser.ceremony(session.path)
@@ -458,7 +458,7 @@ describe("what fails", () => {
     })
   )
 
-  it.effect("spends the challenge, and leaves the mandate pending", () =>
+  it.effect("uses up the challenge and leaves the mandate pending", () =>
     Effect.gen(function* () {
       const { browser, house, mandate, session } = yield* begin()
       yield* browser.register(session.path)
@@ -479,7 +479,7 @@ describe("what fails", () => {
     })
   )
 
-  it.effect("replaces the open challenge by a new ceremony", () =>
+  it.effect("includes a response to a challenge that a new ceremony has replaced", () =>
     Effect.gen(function* () {
       const { browser, session } = yield* begin()
       yield* browser.register(session.path)
@@ -495,8 +495,8 @@ describe("what fails", () => {
   )
 })
 
-describe("a store out of reach", () => {
-  it.effect("is a readable page for a browser, a problem for others, and spends nothing", () =>
+describe("the approval origin with an unavailable store", () => {
+  it.effect("answers browsers with a page and others with a problem, and uses up nothing", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       yield* house.failNext("load")
@@ -517,7 +517,7 @@ describe("a store out of reach", () => {
   )
 })
 
-describe("the order of checks", () => {
+describe("the order of checks (part 6)", () => {
   it.effect("is route, Origin, token, cookie, query, Accept, media type, size, JSON, schema", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
@@ -552,7 +552,7 @@ describe("the order of checks", () => {
     })
   )
 
-  it.effect("takes exactly the approval origin", () =>
+  it.effect("accepts the approval origin exactly", () =>
     Effect.gen(function* () {
       const { browser, session } = yield* begin()
       const others = [
@@ -576,7 +576,7 @@ describe("the order of checks", () => {
     })
   )
 
-  it.effect("knows nothing but the page, its actions and its files", () =>
+  it.effect("starts with 404 and 405 for everything but the page, its actions and its assets", () =>
     Effect.gen(function* () {
       const { house, session } = yield* begin()
       const unknown = [
@@ -605,7 +605,7 @@ describe("the order of checks", () => {
   )
 })
 
-describe("headers", () => {
+describe("headers of the approval origin (part 6)", () => {
   const EXPECTED = {
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -631,7 +631,7 @@ describe("headers", () => {
     assert.match(answer.headers["x-request-id"] ?? "", /^[0-9a-f-]{36}$/u)
   }
 
-  it.effect("come with every response, also with what Node itself refuses", () =>
+  it.effect("are on every response, also on those of Node itself", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       assertHeaders(yield* house.request(session.path))
@@ -659,7 +659,7 @@ describe("headers", () => {
     })
   )
 
-  it.effect("let the page's files be kept, under names that change with them", () =>
+  it.effect("allow caching of assets, whose names change with their content", () =>
     Effect.gen(function* () {
       const { house, session } = yield* begin()
       const page = yield* house.request(session.path)
@@ -677,8 +677,8 @@ describe("headers", () => {
   )
 })
 
-describe("secrets", () => {
-  it.effect("enter no log line and no answer", () =>
+describe("secrets of the approval origin", () => {
+  it.effect("appear in no log line and no answer", () =>
     Effect.gen(function* () {
       const { browser, house, session } = yield* begin()
       const answers = [

@@ -7,20 +7,19 @@ import { approvalHeaders } from "./ApprovalHeaders.ts"
 import { approvalPaths, approvalRoutes } from "./ApprovalRoutes.ts"
 
 export interface ApprovalServerOptions {
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   readonly port: number
-  /** Address to listen on. Default: all of them. */
+  /** Address to bind to. Default: all addresses of the machine. */
   readonly host?: string
-  /** Whose word on the client's address counts. Default: nobody's. */
+  /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
-  /** In milliseconds, for tests. Default 30,000. */
+  /** In milliseconds. Default 30,000. */
   readonly requestTimeoutMs?: number
 }
 
 /**
- * The listener of the approval origin (part 6): the hosted pages and nothing of the API. The token in its paths is a
- * bearer secret, so what is logged and traced here holds route templates. The store and the other ports are provided
- * outside of it.
+ * The listener of the approval origin (part 6), with the hosted pages and none of the API. Its paths contain bearer tokens,
+ * so logs and traces hold route templates alone. The caller provides the store and the other ports.
  */
 export const layer = (options: ApprovalServerOptions) =>
   Layer.unwrap(

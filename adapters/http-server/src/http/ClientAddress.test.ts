@@ -3,7 +3,7 @@ import { clientAddressOf, NO_PROXIES, networkOf, parseTrustedProxies } from "./C
 
 const proxies = parseTrustedProxies("10.0.0.0/8, 192.0.2.1,2001:db8:1::/48")!
 
-describe("the address of a client", () => {
+describe("clientAddressOf", () => {
   for (const [what, peer, forwardedFor, expected] of [
     ["is the peer's", "203.0.113.7", undefined, "203.0.113.7"],
     ["is not what a peer says that nobody trusts", "203.0.113.7", "198.51.100.1", "203.0.113.7"],
@@ -24,7 +24,7 @@ describe("the address of a client", () => {
     it(what, () => assert.strictEqual(clientAddressOf(peer, forwardedFor, proxies), expected))
   }
 
-  it("is the peer's where there are no proxies, whoever that is", () => {
+  it("is the peer's without trusted proxies", () => {
     assert.strictEqual(clientAddressOf("127.0.0.1", "198.51.100.1", NO_PROXIES), "127.0.0.1")
   })
 
@@ -40,7 +40,7 @@ describe("the address of a client", () => {
   })
 })
 
-describe("a list of trusted proxies", () => {
+describe("parseTrustedProxies", () => {
   for (const text of [
     "",
     "10.0.0.0/33",
@@ -52,10 +52,10 @@ describe("a list of trusted proxies", () => {
     "10.0.0.1/",
     "::1/64/2"
   ]) {
-    it(`is not ${JSON.stringify(text)}`, () => assert.isUndefined(parseTrustedProxies(text)))
+    it(`refuses ${JSON.stringify(text)}`, () => assert.isUndefined(parseTrustedProxies(text)))
   }
 
-  it("takes every address with /0", () => {
+  it("includes every address with /0", () => {
     const all = parseTrustedProxies("0.0.0.0/0,::/0")!
     assert.isTrue(all.include("203.0.113.7"))
     assert.isTrue(all.include("2001:db8::1"))

@@ -1,12 +1,12 @@
 import { BlockList, isIP } from "node:net"
 import ipaddr from "ipaddr.js"
 
-/** Which peers are proxies of the deployment's own, so that what they say of the client's address counts. */
+/** The proxies whose `X-Forwarded-For` is trusted. */
 export interface TrustedProxies {
   readonly include: (address: string) => boolean
 }
 
-/** A deployment that clients reach directly. */
+/** Clients connect directly. */
 export const NO_PROXIES: TrustedProxies = { include: () => false }
 
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 4 ? "ipv4" : "ipv6")
@@ -23,17 +23,17 @@ const addProxy = (proxies: BlockList, entry: string): boolean => {
   return true
 }
 
-/** Addresses and CIDR ranges, with commas between them. */
+/** Parses a comma-separated list of addresses and CIDR ranges. */
 export const parseTrustedProxies = (text: string): TrustedProxies | undefined => {
   const proxies = new BlockList()
   if (!text.split(",").every((entry) => addProxy(proxies, entry.trim()))) return undefined
   return { include: (address) => proxies.check(address, familyOf(address)) }
 }
 
-/** `203.0.113.7:4711`, `[2001:db8::1]:4711`, `[2001:db8::1]`: as some proxies write an address. */
+/** The forms with ports and brackets that some proxies write, such as `203.0.113.7:4711` and `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d[\d.]*)|\[([\da-f:.]+)\])(?::\d{1,5})?$/iu
 
-/** As it is compared and logged: without a zone, and IPv4 as such where it came mapped into IPv6. */
+/** Without a zone, and IPv4-mapped IPv6 addresses as IPv4. */
 const canonical = (text: string): string | undefined => {
   const [, v4, v6] = WITH_PORT.exec(text) ?? []
   const address = (v4 ?? v6 ?? text).split("%")[0]!
@@ -41,10 +41,10 @@ const canonical = (text: string): string | undefined => {
 }
 
 /**
- * The address of whoever sent a request: of the peer, or, when that is a trusted proxy, the rightmost one in
- * `X-Forwarded-For` that is no trusted proxy's. What stands left of it is the client's word. An entry that is no address
- * ends the search at the proxy that wrote it. `Forwarded` is not read: a proxy that writes one of the two headers passes the
- * other on as the client wrote it. Empty when the connection is gone.
+ * The address of the client: the peer's, or, behind trusted proxies, the rightmost one in `X-Forwarded-For` that is not a
+ * trusted proxy's. Entries to the left of it are the client's own claim. An entry that is not an address ends the search at
+ * the proxy that wrote it. `Forwarded` is not read, since a proxy that sets one of the two headers passes the other on as
+ * received. Empty if the connection is closed.
  */
 export const clientAddressOf = (
   peer: string | undefined,
@@ -61,13 +61,13 @@ export const clientAddressOf = (
   return address ?? ""
 }
 
-/** Groups of an IPv6 address that name its network: the smallest that a customer gets is a /64. */
+/** Groups of the /64 prefix, the smallest network that providers assign to a customer. */
 const NETWORK_GROUPS = 4
 
-/** The prefix under which a NAT64 shows IPv4 addresses (RFC 6052, section 2.1). */
+/** The well-known NAT64 prefix (RFC 6052, section 2.1). */
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96")
 
-/** What is counted as one client: an IPv4 address, behind a NAT64 too, or the /64 of an IPv6 address. */
+/** The unit that limits per client count by: an IPv4 address, behind NAT64 too, or an IPv6 /64. */
 export const networkOf = (address: string): string => {
   if (isIP(address) !== 6) return address
   const parsed = ipaddr.IPv6.parse(address)

@@ -2,24 +2,24 @@ import { Context } from "effect"
 import type { TraceContext } from "./TraceContext.ts"
 
 /**
- * What the log line and the problems of one request say about it. The routes fill in what they learn;
- * nothing here may hold a secret or a raw path.
+ * The facts of one request, for its log line and its problems. Gates and routes add to them. They must not hold a secret or
+ * a raw path.
  */
 export interface RequestFacts {
   readonly requestId: string
-  /** Base address of the API, under which the problem pages are; without a trailing slash. */
+  /** Base URL of the API and its problem pages, without a trailing slash. */
   readonly baseUrl: string
   /** Template of the route that matched, `/v1/mandates/{mandate_id}`. */
   readonly route: string | undefined
-  /** Where the request comes from, as far as the deployment's own proxies say. Empty when unknown. */
+  /** Empty when unknown. */
   readonly clientAddress: string
-  /** The caller's own id of the request, as far as it may be logged. */
+  /** The request id that the caller sent, if it may be logged. */
   readonly clientRequestId?: string
   /** The span of the caller that the request is part of (W3C Trace Context). */
   readonly trace?: TraceContext
-  /** Headers that tell the caller what is left of its rate. */
+  /** The `RateLimit` headers of the response. */
   rateLimit?: Readonly<Record<string, string>>
-  /** `code` of the problem that was answered. */
+  /** The code of the problem in the response. */
   problem?: string
   organizationId?: string
   apiKeyId?: string
@@ -28,12 +28,12 @@ export interface RequestFacts {
   approvalSessionId?: string
 }
 
-/** The request being served. Outside of a request the facts are empty. */
+/** The request being served. Outside a request the facts are empty. */
 export const CurrentRequest = Context.Reference<RequestFacts>("@svc/http-server/CurrentRequest", {
   defaultValue: () => ({ requestId: "", baseUrl: "", route: undefined, clientAddress: "" })
 })
 
-/** What the log says about a request. Absent facts are left out. */
+/** The log annotations of a request; absent facts are left out. */
 export const annotationsOf = (facts: RequestFacts): Record<string, string> =>
   Object.fromEntries(
     Object.entries({

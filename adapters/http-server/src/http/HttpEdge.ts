@@ -4,39 +4,38 @@ import { Cause, Clock, Effect, Exit, Option, Tracer, type Types } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddressOf, NO_PROXIES, networkOf, type TrustedProxies } from "./ClientAddress.ts"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
-import { bytesMadeForOne } from "./KeptResponse.ts"
 import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 import type { RouteTable } from "./RouteTable.ts"
+import { unsharedBytes } from "./SharedResponse.ts"
 import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
 import { makeUnreadAnswers, type Reader, type UnreadAnswers } from "./UnreadAnswers.ts"
 
-/** What one listener's edge needs to know. */
 export interface EdgeOptions {
-  /** Base address of the API, under which the problem pages are; without a trailing slash. */
+  /** Base URL of the API and its problem pages, without a trailing slash. */
   readonly baseUrl: string
   /** Every route of the listener. */
   readonly routes: RouteTable
-  /** Headers of every response, in lower case, unless the route sets its own value. */
+  /** Headers of every response, in lower case; a route may override them. */
   readonly headers: Readonly<Record<string, string>>
-  /** Whose word on the client's address counts. Default: nobody's. */
+  /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
 }
 
 type Response = HttpServerResponse.HttpServerResponse
 
 /**
- * The outermost layer of a listener: names the request, refuses what no route is for (404, 405) and what
- * names its sender twice (400), turns every failure and defect into a problem, sets the headers of
- * every response, and writes one log line (part 2). The log holds the route's template, never a path.
+ * The outermost middleware of a listener (part 2): it assigns the request id, refuses unknown paths (404), other methods
+ * (405) and ambiguous headers or framing (400), turns failures and defects into problems, sets common headers, and writes
+ * one log line, with the template of the route instead of its path.
  */
 export const httpEdge = (options: EdgeOptions, unread: UnreadAnswers = makeUnreadAnswers()) =>
   HttpRouter.middleware<{ handles: Refused }>()(
     (app) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, unread, app)) as Effect.Effect<
         Response,
-        // Nothing is left unhandled, which the router's types have no word for.
+        // Every failure is handled, which the types of the router cannot express.
         Types.unhandled,
         HttpServerRequest.HttpServerRequest
       >,
@@ -48,8 +47,8 @@ const serve =
   (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
     const request = withLiteralPath(received)
     const match = options.routes.find(request.method, request.url)
-    const facts = factsOf(options, received, match._tag === "Nowhere" ? undefined : match.template)
-    const refused = admissionFault(match, request)
+    const facts = factsOf(options, received, match._tag === "NotFound" ? undefined : match.template)
+    const refused = edgeRefusal(match, request)
     const answered =
       refused === undefined
         ? Effect.matchCauseEffect(app, {
@@ -59,9 +58,9 @@ const serve =
         : Effect.succeed(respondWithProblem(refused, facts))
     return answered.pipe(
       Effect.map((response) =>
-        withHeaders(bounded(response, request, unread, facts), options.headers, facts)
+        withHeaders(boundUnread(response, request, unread, facts), options.headers, facts)
       ),
-      (response) => logged(response, request, facts),
+      (response) => logRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
       Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       (response) => withinTrace(response, facts.trace)
@@ -89,16 +88,16 @@ const factsOf = (
 const withinTrace = <A>(effect: Effect.Effect<A>, trace: TraceContext | undefined): Effect.Effect<A> =>
   trace === undefined ? effect : Effect.withParentSpan(effect, Tracer.externalSpan(trace))
 
-/** The absolute form of a target (RFC 9112, section 3.2.2). Its host decides nothing here, as `Host` does not. */
+/** The absolute form of a request target (RFC 9112, section 3.2.2). Its host is ignored, like `Host`. */
 const ABSOLUTE_TARGET = /^https?:\/\/[^/?#]+(?=[/?#]|$)/iu
 
-/** The target as it was sent, from its path on; one in no form that names a path is left as it is. */
+/** The path and query of a request target in origin or absolute form; other forms are left unchanged. */
 const pathAndQueryOf = (target: string): string => {
   const rest = target.replace(ABSOLUTE_TARGET, "")
   return rest === target || rest.startsWith("/") ? rest : `/${rest}`
 }
 
-/** The router would end the path at a semicolon or a number sign; here they are characters like any other. */
+/** Escapes semicolons and number signs, at which the router would end the path. */
 const withLiteralPath = (
   request: HttpServerRequest.HttpServerRequest
 ): HttpServerRequest.HttpServerRequest => {
@@ -109,13 +108,13 @@ const withLiteralPath = (
   return url === request.url ? request : request.modify({ url })
 }
 
-const admissionFault = (
+const edgeRefusal = (
   match: ReturnType<RouteTable["find"]>,
   request: HttpServerRequest.HttpServerRequest
 ): Refused | undefined => {
-  if (match._tag === "Nowhere")
+  if (match._tag === "NotFound")
     return new Refused({ code: hasBadEscape(request.url) ? "malformed_request" : "not_found" })
-  if (match._tag === "OtherMethods") {
+  if (match._tag === "MethodNotAllowed") {
     return new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
   }
   return headerFault((request.source as IncomingMessage).rawHeaders) ?? framingFault(request)
@@ -124,13 +123,13 @@ const admissionFault = (
 const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
 
 /**
- * A body whose end nobody can tell (RFC 9112, section 6.3), or that HTTP/1.0 has no word for (section 6.1); also where none is
- * asked for, since it is sent.
+ * Refuses a body whose length cannot be determined (RFC 9112, sections 6.1 and 6.3), even on routes without a body, since
+ * its bytes could be taken for the next request.
  */
 const framingFault = ({ headers, source }: HttpServerRequest.HttpServerRequest): Refused | undefined => {
   const encoding = headers["transfer-encoding"]
-  const isKnown = (source as IncomingMessage).httpVersion !== "1.0" && ENDS_CHUNKED.test(encoding ?? "")
-  return encoding === undefined || isKnown
+  const isChunked = (source as IncomingMessage).httpVersion !== "1.0" && ENDS_CHUNKED.test(encoding ?? "")
+  return encoding === undefined || isChunked
     ? undefined
     : new Refused({
         code: "malformed_request",
@@ -139,7 +138,7 @@ const framingFault = ({ headers, source }: HttpServerRequest.HttpServerRequest):
       })
 }
 
-/** Whether a percent escape of the path is none, or stands for bytes that are no UTF-8. */
+/** Whether the path has an invalid percent escape, or one for bytes that are not UTF-8. */
 const hasBadEscape = (url: string): boolean => {
   try {
     decodeURIComponent(url.split("?")[0]!)
@@ -149,15 +148,15 @@ const hasBadEscape = (url: string): boolean => {
   }
 }
 
-/** Headers of which a second line could make one party read another value than the next. */
-const ONCE = new Set(["host", "authorization", "idempotency-key", "content-type", "origin"])
+/** Headers that may be sent once, since recipients disagree on which of two values counts. */
+const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "origin"])
 
-/** Part 2: two lines of such a header, and a missing `Host`, act for nobody. */
+/** Refuses a repeated header of `SINGLE_HEADERS` and a missing `Host` (part 2). */
 const headerFault = (rawHeaders: ReadonlyArray<string>): Refused | undefined => {
   const seen = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!.toLowerCase()
-    if (!ONCE.has(name)) continue
+    if (!SINGLE_HEADERS.has(name)) continue
     if (seen.has(name)) {
       return new Refused({ code: "malformed_request", detail: `The header ${name} was sent more than once.` })
     }
@@ -168,7 +167,7 @@ const headerFault = (rawHeaders: ReadonlyArray<string>): Refused | undefined => 
     : new Refused({ code: "malformed_request", detail: "The Host header is missing." })
 }
 
-/** Refusals are answered as they are; anything else is a fault of ours, logged and not explained. */
+/** Refusals become problems; anything else is logged and answered as an internal error without details. */
 const answerCause = <E>(cause: Cause.Cause<E>, facts: RequestFacts): Effect.Effect<Response> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
   const refused = refusalIn(cause)
@@ -184,31 +183,31 @@ const refusalIn = <E>(cause: Cause.Cause<E>): Refused | undefined => {
   return failure instanceof Refused ? failure : undefined
 }
 
-const UNREAD_RETRY = { "retry-after": "1" }
+const UNREAD_HEADERS = { "retry-after": "1" }
 
-const TOO_MUCH_UNREAD = {
+const UNREAD_REFUSALS = {
   key: new Refused({
     code: "rate_limited",
     detail: "Answers that were asked for with this API key are still unread: read them first.",
-    headers: UNREAD_RETRY
+    headers: UNREAD_HEADERS
   }),
   address: new Refused({
     code: "rate_limited",
     detail: "Answers that were asked for from your address are still unread: read them first.",
-    headers: UNREAD_RETRY
+    headers: UNREAD_HEADERS
   }),
   all: new Refused({
     code: "store_unavailable",
     detail: "Too many answers to everybody together are still unread.",
-    headers: UNREAD_RETRY
+    headers: UNREAD_HEADERS
   })
 }
 
 const readerOf = ({ apiKeyId, clientAddress }: RequestFacts): Reader =>
   apiKeyId === undefined ? { kind: "address", id: networkOf(clientAddress) } : { kind: "key", id: apiKeyId }
 
-/** Holds back a large answer to a reader who leaves too many unread. What a write answers is small, and always sent. */
-const bounded = (
+/** Withholds a large answer from a client that has too many unread ones. Answers to writes are small and always sent. */
+const boundUnread = (
   response: Response,
   request: HttpServerRequest.HttpServerRequest,
   unread: UnreadAnswers,
@@ -216,8 +215,8 @@ const bounded = (
 ): Response => {
   if (request.method !== "GET") return response
   const sink = NodeHttpServerRequest.toServerResponse(request)
-  const verdict = unread.add(sink, readerOf(facts), bytesMadeForOne(response))
-  return verdict === "counted" ? response : respondWithProblem(TOO_MUCH_UNREAD[verdict], facts)
+  const verdict = unread.add(sink, readerOf(facts), unsharedBytes(response))
+  return verdict === "counted" ? response : respondWithProblem(UNREAD_REFUSALS[verdict], facts)
 }
 
 const withHeaders = (
@@ -235,11 +234,14 @@ const withHeaders = (
 const NANOS_PER_MICROSECOND = 1000n
 const MICROSECONDS_PER_MILLISECOND = 1000
 
-/** Status in the log of a request whose sender went away before its answer. */
-const CLIENT_GONE = 499
+/** Logged status of a request whose client disconnected before the answer; the code that nginx uses. */
+const CLIENT_CLOSED_REQUEST = 499
 
-/** Who sent a request, as far as the log tells. */
-const senderOf = ({ clientAddress }: RequestFacts, header: string | undefined): Record<string, string> => {
+/** The annotations about the client. */
+const clientAnnotations = (
+  { clientAddress }: RequestFacts,
+  header: string | undefined
+): Record<string, string> => {
   const userAgent = loggedUserAgent(header)
   return {
     ...(clientAddress === "" ? {} : { client_address: clientAddress }),
@@ -247,7 +249,7 @@ const senderOf = ({ clientAddress }: RequestFacts, header: string | undefined): 
   }
 }
 
-const logged = (
+const logRequest = (
   answered: Effect.Effect<Response>,
   { headers, method }: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
@@ -259,8 +261,8 @@ const logged = (
           Effect.annotateLogs({
             ...annotationsOf(facts),
             method,
-            ...senderOf(facts, headers["user-agent"]),
-            status: Exit.isSuccess(exit) ? exit.value.status : CLIENT_GONE,
+            ...clientAnnotations(facts, headers["user-agent"]),
+            status: Exit.isSuccess(exit) ? exit.value.status : CLIENT_CLOSED_REQUEST,
             duration_ms: Number((ended - began) / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
           })
         )

@@ -14,13 +14,14 @@ import {
 } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
+import { readCheckedBody } from "../gate/RequestSteps.ts"
+import { MAX_BODY_BYTES, parseBody } from "../gate/StrictBody.ts"
 import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { httpListener } from "./HttpListener.ts"
-import { keptResponse } from "./KeptResponse.ts"
 import { Refused } from "./ProblemResponse.ts"
 import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
 import { makeRouteTable } from "./RouteTable.ts"
-import { MAX_BODY_BYTES, readStrictJson } from "./StrictBody.ts"
+import { sharedResponse } from "./SharedResponse.ts"
 
 const BASE_URL = "https://api.example"
 const JSON_TYPE = "Content-Type: application/json"
@@ -52,13 +53,16 @@ const waitingWrite = (gate: Gate) =>
     return json("written")
   })
 
-const kept = keptResponse("x".repeat(LARGE_ANSWER_BYTES), { contentType: "text/plain" })
+const kept = sharedResponse("x".repeat(LARGE_ANSWER_BYTES), { contentType: "text/plain" })
 
 const routes = (gate: Gate) =>
   HttpRouter.addAll([
     HttpRouter.route("GET", "/v1/things/:thing_id", Effect.map(HttpRouter.params, json)),
     HttpRouter.route("POST", "/v1/things", (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.map(readStrictJson(request), json)
+      Effect.map(
+        Effect.flatMap(readCheckedBody(request, "always"), (bytes) => Effect.fromResult(parseBody(bytes))),
+        json
+      )
     ),
     HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
     // Made only when it is asked for: it takes longer than all else that a test does.
@@ -141,8 +145,8 @@ const assertProblem = (answer: RawAnswer, status: number, code: string) => {
   return problem
 }
 
-describe("the edge of a listener", () => {
-  it.live("answers, and decodes a path parameter once", () =>
+describe("the edge of a listener (part 2)", () => {
+  it.live("decodes a path parameter exactly once", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const answer = yield* send(port, [
@@ -174,7 +178,7 @@ describe("the edge of a listener", () => {
     "http://other",
     "http://other?/v1/things/a"
   ]) {
-    it.live(`knows no route ${path}`, () =>
+    it.live(`answers 404 to ${path}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
@@ -185,7 +189,7 @@ describe("the edge of a listener", () => {
   }
 
   for (const target of ["http://other/v1/things/a?x=1", "HTTPS://other:1/v1/things/a"]) {
-    it.live(`takes the absolute form ${target}`, () =>
+    it.live(`accepts the absolute form ${target}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* send(port, [`GET ${target} HTTP/1.1`, "Host: x"])
@@ -195,7 +199,7 @@ describe("the edge of a listener", () => {
   }
 
   for (const path of ["/v1/things/%ZZ", "/v1/things/%80", "/v1/things/%", "/nowhere/%C3%28"]) {
-    it.live(`refuses the bad escape of ${path}`, () =>
+    it.live(`refuses the invalid escape in ${path}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
@@ -212,7 +216,7 @@ describe("the edge of a listener", () => {
     ["PATCH", "/refused", "GET, HEAD"],
     ["TRACE", "/write", "PUT"]
   ] as const) {
-    it.live(`${method} ${path} is not allowed`, () =>
+    it.live(`answers 405 to ${method} ${path}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* send(port, [`${method} ${path} HTTP/1.1`, "Host: x"])
@@ -241,7 +245,7 @@ describe("the edge of a listener", () => {
     ["two Idempotency-Key lines", ["Host: x", "Idempotency-Key: a", "IDEMPOTENCY-KEY: b"]],
     ["two Content-Type lines", ["Host: x", "Content-Type: application/json", "Content-Type: text/plain"]]
   ] as const) {
-    it.live(`${what}: malformed_request, with the route as instance`, () =>
+    it.live(`answers malformed_request with the route as instance to ${what}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* send(port, ["GET /v1/things/a HTTP/1.1", ...lines])
@@ -250,7 +254,7 @@ describe("the edge of a listener", () => {
     )
   }
 
-  it.live("sees a second header line beyond the two thousandth header", () =>
+  it.live("sees a repeated header beyond the two thousandth", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const many = Array.from({ length: 2100 }, () => "a:")
@@ -273,7 +277,7 @@ describe("the edge of a listener", () => {
     })
   )
 
-  it.live("does not explain a fault of its own, and logs it under the request id", () =>
+  it.live("answers a defect without details, and logs it under the request id", () =>
     Effect.gen(function* () {
       const { log, port } = yield* start()
       const answer = yield* send(port, ["GET /boom HTTP/1.1", "Host: x"])
@@ -307,7 +311,7 @@ describe("the edge of a listener", () => {
     })
   )
 
-  it.live("logs who sent a request, and the caller's names for it", () =>
+  it.live("logs the client, and the caller's ids of the request", () =>
     Effect.gen(function* () {
       const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1,10.0.0.0/8")! })
       yield* send(port, [
@@ -329,7 +333,7 @@ describe("the edge of a listener", () => {
     })
   )
 
-  it.live("believes no header about the address unless a trusted proxy sends it", () =>
+  it.live("ignores X-Forwarded-For unless a trusted proxy sends it", () =>
     Effect.gen(function* () {
       const { log, port } = yield* start()
       yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", "X-Forwarded-For: 203.0.113.7"])
@@ -340,7 +344,7 @@ describe("the edge of a listener", () => {
     })
   )
 
-  it.live("logs the address of whoever sends what does not parse", () =>
+  it.live("logs the address of a client whose request does not parse", () =>
     Effect.gen(function* () {
       const { log, port } = yield* start()
       yield* raw(port, "rubbish\r\n\r\n")
@@ -348,7 +352,7 @@ describe("the edge of a listener", () => {
     })
   )
 
-  it.live("keeps an idle connection longer than balancers keep theirs", () =>
+  it.live("keeps an idle connection longer than load balancers do", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = yield* Effect.promise(() => openConnection(port))
@@ -365,7 +369,7 @@ describe("the edge of a listener", () => {
   )
 })
 
-describe("requests that are sent ahead of their answers", () => {
+describe("pipelined requests (part 2)", () => {
   const GET = "GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n"
   const WRITE = "PUT /write HTTP/1.1\r\nHost: x\r\n\r\n"
   const LAST = "GET /v1/things/last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
@@ -389,7 +393,7 @@ describe("requests that are sent ahead of their answers", () => {
     })
   )
 
-  it.live("are all answered, as many as may wait", () =>
+  it.live("are all answered up to the limit", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const received = yield* Effect.promise(() =>
@@ -399,7 +403,7 @@ describe("requests that are sent ahead of their answers", () => {
     })
   )
 
-  it.live("end the connection when there are more, and what has begun is finished", () =>
+  it.live("close the connection beyond the limit, and the running one completes", () =>
     Effect.gen(function* () {
       const { gate, log, port } = yield* start()
       const received = yield* Effect.promise(() =>
@@ -412,7 +416,7 @@ describe("requests that are sent ahead of their answers", () => {
     })
   )
 
-  it.live("with CONNECT behind them get their own answers", () =>
+  it.live("followed by CONNECT get their own answers", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const received = yield* Effect.promise(() =>
@@ -424,7 +428,7 @@ describe("requests that are sent ahead of their answers", () => {
   )
 })
 
-describe("answers that nobody reads", () => {
+describe("unread answers (part 2)", () => {
   /** Asks on a connection that takes nothing, and waits until the answer is under way. */
   const askAndNotRead = Effect.fnUntraced(function* (
     { log, port }: { readonly log: ReadonlyArray<LogEntry>; readonly port: number },
@@ -439,7 +443,7 @@ describe("answers that nobody reads", () => {
     while (log.length === before) yield* Effect.sleep("5 millis")
   })
 
-  it.live("hold back more to the same address, in words that fit", () =>
+  it.live("withhold further ones from the same address, with a matching detail", () =>
     Effect.gen(function* () {
       const { log, port } = yield* start({ trustedProxies: parseTrustedProxies("127.0.0.1")! })
       yield* askAndNotRead({ log, port }, "/large")
@@ -450,7 +454,7 @@ describe("answers that nobody reads", () => {
     })
   )
 
-  it.live("hold back nothing when they are the same for everybody", () =>
+  it.live("are not counted if they are shared by everybody", () =>
     Effect.gen(function* () {
       const listener = yield* start()
       for (let readers = 0; readers < 45; readers++) yield* askAndNotRead(listener, "/kept")
@@ -460,7 +464,7 @@ describe("answers that nobody reads", () => {
   )
 })
 
-describe("a body", () => {
+describe("a request body (parts 1 and 2)", () => {
   const post = (port: number, lines: ReadonlyArray<string>, body: string | Buffer) =>
     send(
       port,
@@ -474,7 +478,7 @@ describe("a body", () => {
     "application/json; charset=UTF-8",
     "application/json;v=1"
   ]) {
-    it.live(`is taken as ${type}`, () =>
+    it.live(`is accepted as ${type}`, () =>
       Effect.gen(function* () {
         const { port } = yield* start()
         const answer = yield* post(port, [`Content-Type: ${type}`], '{"a":1}')
@@ -549,7 +553,7 @@ describe("a body", () => {
     })
   )
 
-  it.live("is waited for with 100-continue", () =>
+  it.live("is requested with 100 Continue", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const socket = yield* Effect.promise(() => openConnection(port))
@@ -572,7 +576,7 @@ describe("a body", () => {
   )
 })
 
-describe("below the routes", () => {
+describe("refusals below the routes (part 2)", () => {
   for (const [what, bytes, status, code] of [
     ["rubbish", "rubbish\r\n\r\n", 400, "malformed_request"],
     ["a bad header", "GET /boom HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400, "malformed_request"],
@@ -634,7 +638,7 @@ describe("below the routes", () => {
     )
   }
 
-  it.live("an upgrade is not taken up", () =>
+  it.live("an upgrade is ignored", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const answer = yield* send(port, ["GET /v1/things/a HTTP/1.1", "Host: x", "Upgrade: websocket"])
@@ -643,8 +647,8 @@ describe("below the routes", () => {
   )
 })
 
-describe("a write", () => {
-  it.live("is finished when its sender goes away", () =>
+describe("a write (part 2)", () => {
+  it.live("completes after its client disconnects", () =>
     Effect.gen(function* () {
       const { gate, port } = yield* start()
       const socket = yield* Effect.promise(() => openConnection(port))
@@ -658,7 +662,7 @@ describe("a write", () => {
   )
 })
 
-describe("a reader who stops reading", () => {
+describe("a client that stops reading (part 2)", () => {
   /** Bytes that arrive when nothing is read for a while. */
   const receivedAfter = (port: number, pause: Duration.Input) =>
     Effect.gen(function* () {
@@ -681,7 +685,7 @@ describe("a reader who stops reading", () => {
     })
 
   it.live(
-    "is cut off in the middle of the answer",
+    "is disconnected in the middle of the answer",
     () =>
       Effect.gen(function* () {
         const { port } = yield* start({ stallTimeoutMs: 300 })
@@ -694,7 +698,7 @@ describe("a reader who stops reading", () => {
     120_000
   )
 
-  it.live("gets the whole answer when it only reads late", () =>
+  it.live("gets the whole answer if it resumes in time", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
       const received = yield* Effect.promise(() =>
@@ -705,8 +709,8 @@ describe("a reader who stops reading", () => {
   )
 })
 
-describe("a stop", () => {
-  it.live("answers what was sent before it and not read yet", () =>
+describe("a graceful shutdown (part 9)", () => {
+  it.live("answers requests that were sent before it and not yet read", () =>
     Effect.gen(function* () {
       const { port, stop } = yield* start()
       const sockets = yield* Effect.promise(() =>
@@ -730,7 +734,7 @@ describe("a stop", () => {
     })
   )
 
-  it.live("cuts idle and silent connections, and lets what is in flight finish", () =>
+  it.live("closes idle and silent connections, and completes requests in flight", () =>
     Effect.gen(function* () {
       const { gate, port, stop } = yield* start()
       const silent = yield* Effect.promise(() => openConnection(port))

@@ -7,17 +7,17 @@ import { makeRawServer, type RawRefusal, type RawServerOptions, STOP_TIMEOUT_MS 
 import { ROUTER_CONFIG } from "./RouteTable.ts"
 
 export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "onRefused"> {
-  /** 0 lets the system choose. */
+  /** 0 lets the operating system choose. */
   readonly port: number
-  /** Address to listen on. Default: all of them. */
+  /** Address to bind to. Default: all addresses of the machine. */
   readonly host?: string
 }
 
 /**
- * A listener: the routes behind the edge, on a server of its own. What its routes share with another
- * listener must be provided outside of it. The layer gives the `HttpServer`, whose `address` says where it listens.
+ * A listener: routes behind the edge, on a server of their own. The layer provides the `HttpServer`, whose `address` is the
+ * bound one. The caller provides what the routes share with another listener.
  *
- * Neither Effect's request logger nor its tracer runs here, since both write raw paths.
+ * Effect's request logger and tracer are off, since both record raw paths.
  */
 export const httpListener = <E, R>(routes: Layer.Layer<never, E, R>, options: ListenerOptions) =>
   Layer.unwrap(

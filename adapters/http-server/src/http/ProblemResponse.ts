@@ -7,26 +7,26 @@ import {
   type ProblemCode,
   problemPath
 } from "@svc/protocol/Problem"
-import { Data, Effect } from "effect"
+import { Data } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import type { RequestFacts } from "./CurrentRequest.ts"
 
-/** What a refusal says. */
+/** The content of a refusal. */
 export interface RefusalFacts {
   readonly code: ProblemCode
-  /** What is wrong with this very request; by default the cause that every such problem has. */
+  /** What is wrong with this request. Default: the general cause of the problem. */
   readonly detail?: string
   readonly errors?: ReadonlyArray<MemberFault>
   readonly currentState?: string
   readonly resourceId?: string
-  /** Further response headers, in lower case. */
+  /** Additional response headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A request that is answered with a problem (part 2). */
 export class Refused extends Data.TaggedError("Refused")<RefusalFacts> {}
 
-/** The problem body of a refusal. `errors` is cut at the 100 entries of part 1. */
+/** The problem document of a refusal, with at most `MAX_PROBLEM_ERRORS` errors (part 1). */
 export const problemOf = (
   refused: RefusalFacts,
   facts: Pick<RequestFacts, "requestId" | "baseUrl" | "route">
@@ -47,17 +47,13 @@ export const problemOf = (
   }
 }
 
-/** Headers that a problem carries whatever it is about: a 401 always names the scheme. */
+/** A 401 must name the authentication scheme. */
 const headersOf = (refused: Refused): Readonly<Record<string, string>> =>
   PROBLEMS[refused.code].status === 401
     ? { "www-authenticate": "Bearer", ...refused.headers }
     : (refused.headers ?? {})
 
-/** The response to a refused request; notes the problem's code for the log. */
-export const problemResponse = (refused: Refused): Effect.Effect<HttpServerResponse.HttpServerResponse> =>
-  Effect.map(CurrentRequest, (facts) => respondWithProblem(refused, facts))
-
-/** As `problemResponse`, where the facts of the request are at hand. */
+/** The response to a refused request; records the code of the problem for the log line. */
 export const respondWithProblem = (
   refused: Refused,
   facts: RequestFacts

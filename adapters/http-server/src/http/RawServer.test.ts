@@ -12,8 +12,8 @@ const stall = (): void => {
   while (performance.now() < end);
 }
 
-describe("a stop of a server that had no time to read", () => {
-  it("answers what was sent before it", async () => {
+describe("a graceful shutdown of a busy server (part 9)", () => {
+  it("answers requests that were sent before it", async () => {
     const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
     server.on("request", (_request, response) => response.end("answered"))
     const accepted = once(server, "connection")
@@ -34,8 +34,8 @@ describe("a stop of a server that had no time to read", () => {
   })
 })
 
-describe("a request behind an answer that closes the connection", () => {
-  it("is not served, although it came in the same packet", async () => {
+describe("a request after an answer that closes the connection", () => {
+  it("is not served, even in the same packet", async () => {
     const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
     const served: Array<string | undefined> = []
     server.on("request", ({ url }, response) => {

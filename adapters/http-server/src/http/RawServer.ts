@@ -7,54 +7,54 @@ import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 
 /** Largest header section, in bytes (part 2). */
 export const MAX_HEADER_BYTES = 16 * 1024
-/** Longest time for a whole request to arrive, in milliseconds (part 2). */
+/** Time in which a whole request must arrive, in milliseconds (part 2). */
 export const REQUEST_TIMEOUT_MS = 30_000
-/** How often slow requests are looked for, in milliseconds. */
+/** Interval of the check for slow requests, in milliseconds. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
-/** How long an idle connection is kept, in milliseconds: longer than the 60 s that many balancers keep theirs, since it is theirs to end it. */
+/** How long an idle connection stays open, in milliseconds. Longer than the usual 60 s of load balancers, which should be the ones to close it. */
 export const KEEP_ALIVE_MS = 75_000
-/** Most requests of one connection that may wait for an answer; one that sends more is cut. */
+/** Most unanswered requests on one connection; a client that sends more is disconnected. */
 export const MAX_PIPELINED_REQUESTS = 64
-/** Longest time for what is in flight to finish after a stop, in milliseconds (part 9). */
+/** How long requests in flight may take to finish during shutdown, in milliseconds (part 9). */
 export const STOP_TIMEOUT_MS = 10_000
-/** How long a connection may stand still while an answer is owed or half read, in milliseconds. */
+/** How long a connection may be inactive while an answer is pending or partly read, in milliseconds. */
 export const STALL_TIMEOUT_MS = 40_000
-/** How long a stopping server still takes what was sent before it stopped, in milliseconds. */
-const LAST_REQUESTS_MS = 200
-/** How often it looks after that time whether more has come in the meantime: on a busy machine that may be all the time it had. */
-const LAST_REQUESTS_TURNS = 8
-/** How long a refused sender may go on sending before the connection is cut, in milliseconds. */
+/** How long a server that shuts down still reads requests that were already sent, in milliseconds. */
+const DRAIN_MS = 200
+/** Turns of the event loop after that time; a busy machine may have polled for input in none before. */
+const DRAIN_TURNS = 8
+/** How long a refused client may keep sending before its connection is destroyed, in milliseconds. */
 const LINGER_MS = 500
 
-/** A refusal below the routes, as it is logged. */
+/** A refusal that happens below the routes, for the log. */
 export interface RawRefusal {
   readonly requestId: string
   readonly code: ProblemCode
-  /** Address of the peer, a proxy's too: what was sent does not parse. */
+  /** Address of the peer, which may be a proxy: the headers may not have been parsed. */
   readonly peer: string | undefined
 }
 
 export interface RawServerOptions {
-  /** Base address of the API, under which the problem pages are; without a trailing slash. */
+  /** Base URL of the API and its problem pages, without a trailing slash. */
   readonly baseUrl: string
   /** Headers of every response, in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Told of each refusal below the routes; the only trace that it leaves. */
+  /** Called for each refusal below the routes, which nothing else logs. */
   readonly onRefused?: (refusal: RawRefusal) => void
-  /** In milliseconds, for tests. Default `REQUEST_TIMEOUT_MS`. */
+  /** In milliseconds. Default `REQUEST_TIMEOUT_MS`. */
   readonly requestTimeoutMs?: number
-  /** In milliseconds, for tests. Default `STALL_TIMEOUT_MS`. */
+  /** In milliseconds. Default `STALL_TIMEOUT_MS`. */
   readonly stallTimeoutMs?: number
-  /** In milliseconds, for tests. Default `STOP_TIMEOUT_MS`. */
+  /** In milliseconds. Default `STOP_TIMEOUT_MS`. */
   readonly stopTimeoutMs?: number
 }
 
 /**
- * A Node server whose own refusals are problems with request ids too (part 2): headers too large 431, a
- * request that does not arrive in time 408, an unknown expectation 417, CONNECT 405, anything that does not parse 400.
+ * A Node server whose own refusals are problems with request ids too (part 2): 431 for headers that are too large, 408 for a
+ * request that arrives too slowly, 417 for an unknown expectation, 405 for CONNECT, 400 for whatever does not parse.
  *
- * Closing it is graceful: it stops accepting, answers what had been sent, ends each connection with its last answer, cuts
- * idle and silent ones after a moment, and what is left after 10 s.
+ * It closes gracefully: it stops accepting, answers the requests that were already sent, closes each connection after its
+ * last answer and idle ones after a moment, and destroys the rest after `STOP_TIMEOUT_MS`.
  */
 export const makeRawServer = (options: RawServerOptions): Server => {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
@@ -67,33 +67,33 @@ export const makeRawServer = (options: RawServerOptions): Server => {
     maxHeaderSize: MAX_HEADER_BYTES,
     shouldUpgradeCallback: () => false
   })
-  // A reader who takes nothing any more is cut off, however much is left; one who reads slowly is not.
+  // Disconnects a client that has stopped reading; a slow one still makes progress.
   server.setTimeout(options.stallTimeoutMs ?? STALL_TIMEOUT_MS)
-  // The size bounds the headers; a count would drop the ones after it in silence.
+  // Headers are bounded by size; Node would silently drop headers beyond a count.
   server.maxHeadersCount = 0
-  // Node drops what comes behind a request for an upgrade, so nothing may come on that connection.
+  // Node ignores everything after an upgrade request, so the connection must not be reused.
   server.prependListener("request", (request, response) => {
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false
   })
-  const connections = serveInTurn(server)
+  const connections = serializeRequests(server)
   refuseBelowTheRoutes(server, options, connections)
   stopGracefully(server, connections, options.stopTimeoutMs ?? STOP_TIMEOUT_MS)
   return server
 }
 
-/** The open connections, and for each the answers that are still owed on it, in the order of their requests. */
+/** The open connections, each with its pending responses in the order of their requests. */
 type Connections = Map<Duplex, Set<ServerResponse>>
 
-const lastOf = (owed: Iterable<ServerResponse> = []): ServerResponse | undefined => [...owed].at(-1)
+const lastOf = (pending: Iterable<ServerResponse> = []): ServerResponse | undefined => [...pending].at(-1)
 
 const REQUEST_EVENTS = new Set(["request", "checkContinue", "checkExpectation"])
 
 /**
- * Serves the requests of each connection in turn, the next once the network has taken the answer to the one before: whoever
- * does not read holds one answer, and not one for each request that fits into a packet. Node would tell of all at once,
- * and RFC 9112 (section 9.3.2) allows to serve them at once only where all are safe.
+ * Serves pipelined requests one at a time, each after the previous response has been sent, so that a client that does not
+ * read holds one response rather than one per request. Node would emit them all at once, which RFC 9112 (section 9.3.2)
+ * allows for safe methods only.
  */
-const serveInTurn = (server: Server): Connections => {
+const serializeRequests = (server: Server): Connections => {
   const connections: Connections = new Map()
   server.on("connection", (socket) => {
     connections.set(socket, new Set())
@@ -102,20 +102,20 @@ const serveInTurn = (server: Server): Connections => {
   const emit = server.emit.bind(server)
   const take = (event: string, request: IncomingMessage, response: ServerResponse): boolean => {
     const { socket } = request
-    const owed = connections.get(socket)
-    if (owed === undefined) return false
-    // An answer that came before the end of its request's body has closed the connection: nothing behind it is served.
+    const pending = connections.get(socket)
+    if (pending === undefined) return false
+    // A response sent before the end of its request's body has closed the connection.
     if (!socket.writable) return true
-    if (owed.size >= MAX_PIPELINED_REQUESTS) {
+    if (pending.size >= MAX_PIPELINED_REQUESTS) {
       socket.destroy()
       return true
     }
-    const before = lastOf(owed)
-    owed.add(response)
-    response.once("close", () => owed.delete(response))
-    if (before === undefined) return emit(event, request, response)
-    before.once("close", () => {
-      // The answer before may have been the last that the connection carries.
+    const previous = lastOf(pending)
+    pending.add(response)
+    response.once("close", () => pending.delete(response))
+    if (previous === undefined) return emit(event, request, response)
+    previous.once("close", () => {
+      // The previous response may have closed the connection.
       if (socket.writable) emit(event, request, response)
     })
     return true
@@ -146,22 +146,22 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
   }
   const ending = new WeakSet<Duplex>()
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    // Each further piece of what does not parse is told again.
+    // Node emits the event again for every further chunk.
     if (ending.has(socket)) return
     if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
     const answers = [...(connections.get(socket) ?? [])]
-    // A request that had come whole has its effect, and its answer says so whatever was sent behind it.
-    const whole = answers.findLast(({ req }) => req.complete)
-    if (whole !== undefined) {
+    // A complete request takes effect, so its response must be sent whatever follows it.
+    const complete = answers.findLast(({ req }) => req.complete)
+    if (complete !== undefined) {
       ending.add(socket)
-      return endAfter(socket, whole)
+      return endAfter(socket, complete)
     }
-    const [owed, later] = answers
-    // An answer that has begun cannot be taken back, and a later one would be read as another's.
-    if (owed?.headersSent === true || later !== undefined) return void socket.destroy()
+    const [first, second] = answers
+    // A response that has begun cannot be replaced, and with two pending ones the client could not attribute the problem.
+    if (first?.headersSent === true || second !== undefined) return void socket.destroy()
     const answer = refusal(codeOf(error), socket)
-    if (owed === undefined) return writeRaw(socket, answer)
-    owed.writeHead(answer.status, answer.headers).end(answer.body)
+    if (first === undefined) return writeRaw(socket, answer)
+    first.writeHead(answer.status, answer.headers).end(answer.body)
     linger(socket)
   })
   server.on("checkExpectation", ({ socket }, response: ServerResponse) => {
@@ -169,14 +169,14 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
     response.writeHead(answer.status, answer.headers).end(answer.body)
   })
   server.on("connect", (_request, socket) => {
-    const before = lastOf(connections.get(socket))
-    // Written now, it would be read as the answer to a request before it.
-    if (before !== undefined) return endAfter(socket, before)
+    const pending = lastOf(connections.get(socket))
+    // A response written now would be taken for that of the pending request.
+    if (pending !== undefined) return endAfter(socket, pending)
     writeRaw(socket, refusal("method_not_allowed", socket, { allow: "GET, HEAD, POST, PUT, DELETE" }))
   })
 }
 
-/** Lets the last answer that stands go out, and ends the connection with it. */
+/** Closes the connection once a response has been sent. */
 const endAfter = (socket: Duplex, response: ServerResponse): void => {
   if (!response.headersSent) response.setHeader("connection", "close")
   socket.on("error", () => {})
@@ -214,7 +214,7 @@ const writeRaw = (
   linger(socket)
 }
 
-/** A connection cut while bytes are still coming in is reset, and the answer may be lost with it. */
+/** Destroying a socket with unread input resets the connection, which may lose the response. */
 const linger = (socket: Duplex): void => {
   socket.on("error", () => {})
   socket.resume()
@@ -225,36 +225,36 @@ const linger = (socket: Duplex): void => {
 const stopGracefully = (server: Server, connections: Connections, timeoutMs: number): void => {
   const close = server.close.bind(server)
   let stopping = false
-  const endWith = (socket: Duplex, response: ServerResponse) => {
+  const closeAfter = (socket: Duplex, response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("connection", "close")
     response.once("close", () => {
       if ((connections.get(socket)?.size ?? 0) === 0) socket.end()
     })
   }
   server.prependListener("request", ({ socket }, response) => {
-    if (stopping && lastOf(connections.get(socket)) === response) endWith(socket, response)
+    if (stopping && lastOf(connections.get(socket)) === response) closeAfter(socket, response)
   })
   server.close = (done) => {
     stopping = true
-    for (const [socket, owed] of connections) {
-      const last = lastOf(owed)
-      if (last !== undefined) endWith(socket, last)
+    for (const [socket, pending] of connections) {
+      const last = lastOf(pending)
+      if (last !== undefined) closeAfter(socket, last)
     }
-    // What was sent before the stop may not have been read yet, or its connection not accepted: it is answered too.
+    // Requests that were sent before may still be unread, or their connection not yet accepted.
     const cutIdle = () => {
-      for (const [socket, owed] of connections) if (owed.size === 0) socket.destroy()
+      for (const [socket, pending] of connections) if (pending.size === 0) socket.destroy()
       const cut = setTimeout(() => server.closeAllConnections(), timeoutMs)
       close((error) => {
         clearTimeout(cut)
         done?.(error)
       })
     }
-    setTimeout(() => afterTurns(LAST_REQUESTS_TURNS, cutIdle), LAST_REQUESTS_MS)
+    setTimeout(() => afterTurns(DRAIN_TURNS, cutIdle), DRAIN_MS)
     return server
   }
 }
 
-/** Runs a step once the event loop has looked for input so many times. A timer alone may be over before it has looked once. */
+/** Runs a step after so many turns of the event loop, each of which polls for input. */
 const afterTurns = (turns: number, step: () => void): void => {
   if (turns === 0) step()
   else setImmediate(() => afterTurns(turns - 1, step))

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 
-/** The header that names a request in every response (part 1). An inbound one is ignored. */
+/** The header with the request id in every response (part 1). It is not taken from requests. */
 export const REQUEST_ID_HEADER = "x-request-id"
 
-/** A fresh request id: unguessable, and without meaning. */
+/** A random request id. */
 export const makeRequestId = (): string => randomUUID()

@@ -9,7 +9,7 @@ const table = makeRouteTable([
 ])
 const open = makeRouteTable([{ method: "GET", path: "/back/*" }])
 
-describe("a path", () => {
+describe("RouteTable (part 1)", () => {
   for (const path of [
     "/v1/mandates?limit=1",
     "/v1/mandates/%6dnd_1",
@@ -20,15 +20,15 @@ describe("a path", () => {
     "/v1/mandates/%2e",
     "/.well-known/jwks.json"
   ]) {
-    it(`${path} is a route's`, () => assert.strictEqual(table.find("GET", path)._tag, "Route"))
+    it(`finds ${path}`, () => assert.strictEqual(table.find("GET", path)._tag, "Route"))
   }
 
   for (const path of ["/back/a", "/back/a/b?c=d", "/back/%61"]) {
-    it(`${path} is that of a route for whatever follows`, () =>
-      assert.strictEqual(open.find("GET", path)._tag, "Route"))
+    it(`finds ${path} by a wildcard`, () => assert.strictEqual(open.find("GET", path)._tag, "Route"))
   }
 
-  it("/b%61ck/a is not", () => assert.strictEqual(open.find("GET", "/b%61ck/a")._tag, "Nowhere"))
+  it("does not find /b%61ck/a, an escaped spelling", () =>
+    assert.strictEqual(open.find("GET", "/b%61ck/a")._tag, "NotFound"))
 
   for (const path of [
     "/%76%31/mandates",
@@ -57,9 +57,9 @@ describe("a path", () => {
     "*",
     ""
   ]) {
-    it(`${path} is nobody's`, () => {
-      assert.strictEqual(table.find("GET", path)._tag, "Nowhere")
-      assert.strictEqual(table.find("PATCH", path)._tag, "Nowhere")
+    it(`does not find ${path}`, () => {
+      assert.strictEqual(table.find("GET", path)._tag, "NotFound")
+      assert.strictEqual(table.find("PATCH", path)._tag, "NotFound")
     })
   }
 })

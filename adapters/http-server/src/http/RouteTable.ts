@@ -1,14 +1,14 @@
 import { FindMyWay } from "effect/http"
 
-/** A route as the router knows it: parameters are written `:name`. */
+/** A route in the syntax of the router, with parameters as `:name`. */
 export interface Route {
   readonly method: string
   readonly path: `/${string}`
 }
 
 /**
- * Paths are exact (part 1): case counts, so do trailing and doubled slashes, and escapes are for parameters. The longest
- * parameter is a percent-encoded subject reference: 255 code points of 4 bytes, 3 characters each.
+ * Paths match exactly, including case and slashes (part 1). The longest parameter is a percent-encoded subject reference of
+ * 255 code points, each of up to 4 bytes with 3 characters per byte.
  */
 export const ROUTER_CONFIG = {
   caseSensitive: true,
@@ -17,15 +17,15 @@ export const ROUTER_CONFIG = {
   maxParamLength: 4096
 } as const
 
-/** What a method and a path lead to. `template` writes parameters `{name}`. */
+/** The match of a method and a path. `template` has parameters as `{name}`. */
 export type RouteMatch =
   | { readonly _tag: "Route"; readonly template: string }
-  | { readonly _tag: "OtherMethods"; readonly template: string; readonly allow: string }
-  | { readonly _tag: "Nowhere" }
+  | { readonly _tag: "MethodNotAllowed"; readonly template: string; readonly allow: string }
+  | { readonly _tag: "NotFound" }
 
-const NOWHERE: RouteMatch = { _tag: "Nowhere" }
+const NOT_FOUND: RouteMatch = { _tag: "NotFound" }
 
-/** Which routes a listener has, to tell an unknown path from an unknown method before anything else. */
+/** The routes of a listener, which distinguish an unknown path from a method that is not allowed. */
 export interface RouteTable {
   readonly find: (method: string, url: string) => RouteMatch
 }
@@ -35,27 +35,27 @@ export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/gu, 
 
 const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/")
 
-/** What others on the way take out, and a parameter that is called so must therefore escape. */
+/** Intermediaries remove these segments, so a parameter with such a value must be escaped. */
 const DOT_SEGMENTS = new Set([".", ".."])
 
-/** Whatever path is left, as the last segment of a template. */
-const REST = "*"
+/** Matches any number of segments at the end of a template. */
+const WILDCARD = "*"
 
-/** Whether a segment is sent as the template has it: the router reads escapes before it compares, and these are for parameters. */
-const isSpelled = (segment: string, sent: string | undefined): boolean =>
-  segment === REST ||
+/** Whether a literal segment was sent literally; the router also matches its percent-encoded forms. */
+const matchesLiterally = (segment: string, sent: string | undefined): boolean =>
+  segment === WILDCARD ||
   (segment.startsWith("{") ? sent !== undefined && !DOT_SEGMENTS.has(sent) : segment === sent)
 
-const spells = (template: string, url: string): boolean => {
+const matchesTemplate = (template: string, url: string): boolean => {
   const segments = segmentsOf(template)
   const sent = segmentsOf(url.split("?")[0]!)
   return (
-    (segments.at(-1) === REST || sent.length === segments.length) &&
-    segments.every((segment, index) => isSpelled(segment, sent[index]))
+    (segments.at(-1) === WILDCARD || sent.length === segments.length) &&
+    segments.every((segment, index) => matchesLiterally(segment, sent[index]))
   )
 }
 
-/** Builds the table. HEAD is answered wherever GET is. */
+/** Builds the table. HEAD is allowed wherever GET is. */
 export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   const finder = FindMyWay.make<string>(ROUTER_CONFIG)
   const methods = new Set<string>()
@@ -65,8 +65,8 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   }
   const lookUp = (method: string, url: string) => {
     const found = finder.find(method, url)
-    if (found === undefined || !spells(found.handler, url)) return undefined
-    // An empty one would be another path, which ends in its slash.
+    if (found === undefined || !matchesTemplate(found.handler, url)) return undefined
+    // An empty parameter would make a path with a trailing slash match.
     return Object.values(found.params).includes("") ? undefined : found
   }
   const allowed = (url: string): ReadonlyArray<string> =>
@@ -76,10 +76,10 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
       const found = lookUp(method === "HEAD" ? "GET" : method, url)
       if (found !== undefined) return { _tag: "Route", template: found.handler }
       const others = allowed(url)
-      if (others.length === 0) return NOWHERE
+      if (others.length === 0) return NOT_FOUND
       const template = lookUp(others[0]!, url)!.handler
       const allow = others.flatMap((other) => (other === "GET" ? ["GET", "HEAD"] : [other])).join(", ")
-      return { _tag: "OtherMethods", template, allow }
+      return { _tag: "MethodNotAllowed", template, allow }
     }
   }
 }

@@ -5,14 +5,14 @@ import { parseTraceparent } from "./TraceContext.ts"
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 const SPAN = "00f067aa0ba902b7"
 
-describe("a traceparent", () => {
-  it("names the caller's trace and span", () => {
+describe("parseTraceparent", () => {
+  it("reads trace and span", () => {
     const expected = { traceId: TRACE, spanId: SPAN }
     assert.deepStrictEqual(parseTraceparent(`00-${TRACE}-${SPAN}-01`), { ...expected, sampled: true })
     assert.deepStrictEqual(parseTraceparent(`00-${TRACE}-${SPAN}-02`), { ...expected, sampled: false })
   })
 
-  it("of a later version may go on", () => {
+  it("accepts further fields of later versions", () => {
     assert.strictEqual(parseTraceparent(`cc-${TRACE}-${SPAN}-01-what-comes`)?.traceId, TRACE)
     assert.strictEqual(parseTraceparent(`cc-${TRACE}-${SPAN}-01`)?.traceId, TRACE)
   })
@@ -33,6 +33,6 @@ describe("a traceparent", () => {
     `00-${TRACE}-${SPAN}-01, 00-${TRACE}-${SPAN}-01`,
     ` 00-${TRACE}-${SPAN}-01`
   ]) {
-    it(`is none in ${JSON.stringify(header)}`, () => assert.isUndefined(parseTraceparent(header)))
+    it(`ignores ${JSON.stringify(header)}`, () => assert.isUndefined(parseTraceparent(header)))
   }
 })

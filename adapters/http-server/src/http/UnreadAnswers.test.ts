@@ -10,8 +10,8 @@ const B = { kind: "key", id: "b" } as const
 /** An answer that somebody reads when told to. */
 const sink = () => Object.assign(new EventEmitter(), { destroyed: false })
 
-describe("unread answers", () => {
-  it("are bounded for each key, and again free once read", () => {
+describe("UnreadAnswers (part 2)", () => {
+  it("bounds each API key, and frees what has been read", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
     const first = sink()
     assert.strictEqual(unread.add(first, A, 60 * KIB), "counted")
@@ -21,7 +21,7 @@ describe("unread answers", () => {
     assert.strictEqual(unread.add(sink(), A, 60 * KIB), "counted")
   })
 
-  it("are bounded for each address that has no key", () => {
+  it("bounds each address without an API key", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
     const first = { kind: "address", id: "203.0.113.7" } as const
     const second = { kind: "address", id: "203.0.113.8" } as const
@@ -31,19 +31,19 @@ describe("unread answers", () => {
     assert.strictEqual(unread.add(sink(), { kind: "key", id: first.id }, 40 * KIB), "counted")
   })
 
-  it("let a key that has none unread have one of any size", () => {
+  it("allows one answer of any size to a key with none unread", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
     assert.strictEqual(unread.add(sink(), A, 500 * KIB), "counted")
     assert.strictEqual(unread.add(sink(), A, 20 * KIB), "key")
   })
 
-  it("are bounded for all together", () => {
+  it("bounds all clients together", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 150 * KIB })
     assert.strictEqual(unread.add(sink(), A, 90 * KIB), "counted")
     assert.strictEqual(unread.add(sink(), B, 90 * KIB), "all")
   })
 
-  it("do not count small ones, nor those that nobody waits for any more", () => {
+  it("does not count small answers and closed connections", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 20 * KIB, all: 20 * KIB })
     for (let count = 0; count < 100; count++) {
       assert.strictEqual(unread.add(sink(), A, KIB), "counted")

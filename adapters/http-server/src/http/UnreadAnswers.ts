@@ -1,19 +1,19 @@
-/** Answers from this size on are counted, in bytes; smaller ones are bounded by the number of connections. */
-const COUNTED_FROM_BYTES = 16 * 1024
-/** Most bytes of answers that one API key may leave unread: two of the largest evidence. */
+/** Smaller answers are not counted, in bytes; the number of connections bounds them. */
+const MIN_COUNTED_BYTES = 16 * 1024
+/** Most unread bytes per API key: two of the largest evidence documents. */
 export const MAX_UNREAD_BYTES_PER_KEY = 128 * 1024 * 1024
-/** Most bytes of answers that one address may leave unread without an API key. */
+/** Most unread bytes per client network without an API key. */
 export const MAX_UNREAD_BYTES_PER_ADDRESS = 8 * 1024 * 1024
-/** Most bytes of answers that all callers of a listener together may leave unread. */
+/** Most unread bytes of all clients of a listener together. */
 export const MAX_UNREAD_BYTES = 512 * 1024 * 1024
 
-/** Where an answer goes, as far as it is looked at: a `ServerResponse`. */
+/** The part of a `ServerResponse` that is used. */
 export interface AnswerSink {
   readonly destroyed: boolean
   readonly once: (event: "close", listener: () => void) => unknown
 }
 
-/** Whose unread answers are counted together. */
+/** The client whose unread answers are counted together. */
 export interface Reader {
   readonly kind: "key" | "address"
   readonly id: string
@@ -21,13 +21,13 @@ export interface Reader {
 
 export interface UnreadAnswers {
   /**
-   * Counts an answer until its connection has taken it or is gone. `key` and `address`: its reader has too much unread
-   * already, `all`: everybody together has; the answer is not to be sent then.
+   * Counts an answer until it has been sent or its connection is closed. Any result but `counted` names the limit that the
+   * answer would exceed, so that it must not be sent: that of the `key` or `address`, or that of `all` clients.
    */
   readonly add: (response: AnswerSink, reader: Reader, bytes: number) => "counted" | Reader["kind"] | "all"
 }
 
-/** Bounds the memory that readers take who ask for large answers and do not read them. */
+/** Bounds the memory of large answers that clients request and do not read. */
 export const makeUnreadAnswers = (
   limits: Readonly<Record<Reader["kind"] | "all", number>> = {
     key: MAX_UNREAD_BYTES_PER_KEY,
@@ -45,9 +45,9 @@ export const makeUnreadAnswers = (
   }
   return {
     add: (response, { id, kind }, bytes) => {
-      if (bytes < COUNTED_FROM_BYTES || response.destroyed) return "counted"
+      if (bytes < MIN_COUNTED_BYTES || response.destroyed) return "counted"
       const name = `${kind} ${id}`
-      // Who has nothing unread may have any one answer.
+      // A client without unread answers may have one of any size.
       if (byReader.has(name) && (byReader.get(name) ?? 0) + bytes > limits[kind]) return kind
       if (all > 0 && all + bytes > limits.all) return "all"
       count(name, bytes)

@@ -4,17 +4,17 @@ export type Node = Readonly<Record<string, unknown>>
 export const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** A member that is an object; an empty one where there is none. */
+/** The member of that name if it is an object, or else an empty object. */
 export const nodeOf = (node: Node, name: string): Node => {
   const member = node[name]
   return isNode(member) ? member : {}
 }
 
-/** Members of an object that are objects themselves. */
+/** The members that are objects. */
 export const nodesOf = (node: Node): ReadonlyArray<readonly [name: string, node: Node]> =>
   Object.entries(node).filter((entry): entry is [string, Node] => isNode(entry[1]))
 
-/** Entries of a list that are objects. */
+/** The entries of a list that are objects. */
 export const listOf = (node: Node, name: string): ReadonlyArray<Node> => {
   const member = node[name]
   return Array.isArray(member) ? member.filter(isNode) : []

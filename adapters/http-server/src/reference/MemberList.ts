@@ -39,7 +39,7 @@ const valuesOf = (schema: Node): ReadonlyArray<unknown> => {
 
 const isPlainPattern = (schema: Node): boolean => schema.pattern !== undefined && schema.format === undefined
 
-/** What a value must be, beside its type. */
+/** The constraints of a value besides its type. */
 const boundsOf = (schema: Node): string => {
   const parts = [
     sizeOf(schema),
@@ -65,8 +65,8 @@ const enumOf = (schema: Node): string => {
   return `<p class="values">${values.map((value) => `<code>${escaped(String(value))}</code>`).join(" ")}</p>`
 }
 
-/** What a description says: several paragraphs, or one. */
-const wordsOf = (text: string): string => {
+/** A description with one or several paragraphs. */
+const descriptionOf = (text: string): string => {
   if (text === "") return ""
   return text.includes("\n") ? `<div class="words">${prose(text)}</div>` : `<p>${inlineProse(text)}</p>`
 }
@@ -76,7 +76,7 @@ interface Entry {
   /** The anchor. */
   readonly id: string
   readonly name: string
-  /** `undefined` where the word does not apply. */
+  /** `undefined` shows neither badge. */
   readonly isRequired: boolean | undefined
   readonly schema: Node
   readonly description: string
@@ -89,10 +89,10 @@ const badge = (isRequired: boolean | undefined): string => {
 }
 
 const entry = ({ description, id, inside, isRequired, name, schema }: Entry): string =>
-  `<li id="${escaped(id)}"><div class="member"><a class="anchor" href="#${escaped(id)}"><code class="name">${escaped(name)}</code></a><span class="type">${typeOf(schema)}</span>${badge(isRequired)}<span class="bounds">${boundsOf(schema)}</span></div>${wordsOf(description)}${enumOf(schema)}${exampleOf(schema)}${inside}</li>`
+  `<li id="${escaped(id)}"><div class="member"><a class="anchor" href="#${escaped(id)}"><code class="name">${escaped(name)}</code></a><span class="type">${typeOf(schema)}</span>${badge(isRequired)}<span class="bounds">${boundsOf(schema)}</span></div>${descriptionOf(description)}${enumOf(schema)}${exampleOf(schema)}${inside}</li>`
 
-/** What is inside of a member: of an object, or of each entry of a list. */
-const insideOf = (schema: Node, path: string, isRequest: boolean): string => {
+/** The members of an object, or of the entries of a list. */
+const nestedMembers = (schema: Node, path: string, isRequest: boolean): string => {
   const inner = schema.type === "array" ? nodeOf(schema, "items") : schema
   return inner.properties === undefined
     ? ""
@@ -106,11 +106,11 @@ export const memberList = (schema: Node, path: string, isRequest: boolean): stri
     entry({
       id: `${path}.${name}`,
       name,
-      // An answer has a member or leaves it out; its description says when.
+      // Members of answers are present unless marked optional.
       isRequired: isRequest ? required.has(name) : required.has(name) ? undefined : false,
       schema: member,
       description: textOf(member, "description"),
-      inside: insideOf(member, `${path}.${name}`, isRequest)
+      inside: nestedMembers(member, `${path}.${name}`, isRequest)
     })
   )
   return `<ul class="members">${entries.join("")}</ul>`

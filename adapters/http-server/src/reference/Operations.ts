@@ -3,7 +3,7 @@ import { codeBlock, escaped, inlineProse, pathCode, prose, slugOf } from "./Mark
 import { memberList, parameterList } from "./MemberList.ts"
 import { type SampleFacts, sampleNoteOf, sampleOf } from "./Samples.ts"
 
-/** An operation with where it stands in the document. */
+/** An operation and its place in the document. */
 export interface PlacedOperation {
   readonly id: string
   readonly method: string
@@ -14,7 +14,7 @@ export interface PlacedOperation {
 
 const METHODS = new Set(["get", "post", "put", "delete"])
 
-/** Every operation of the document, in its order. */
+/** Every operation, in the order of the document. */
 export const operationsOf = (document: Node): ReadonlyArray<PlacedOperation> =>
   nodesOf(nodeOf(document, "paths")).flatMap(([path, item]) =>
     nodesOf(item)
@@ -129,7 +129,7 @@ const sampled = ({ id, method, operation, path }: PlacedOperation, facts: Sample
     facts
   )
 
-/** An operation: what it does, what it takes, what it answers, and a sample that can be run. */
+/** The section of an operation: description, parameters, answers, and a sample that can be run. */
 export const operationSection = (document: Node, placed: PlacedOperation, facts: SampleFacts): string => {
   const { id, method, operation, path } = placed
   const scope = scopeOf(operation)
@@ -148,7 +148,7 @@ const webhookOf = ([type, item]: readonly [string, Node]): string => {
   return `<li id="${textOf(post, "operationId")}"><code>${type}</code> ${inlineProse(textOf(post, "summary"))}</li>`
 }
 
-/** What a webhook endpoint is sent. */
+/** The section on what is sent to webhook endpoints. */
 export const webhookSection = (document: Node): string => {
   const webhooks = nodesOf(nodeOf(document, "webhooks"))
   const first = webhooks.find(([type]) => type === "mandate.approved")?.[1] ?? {}
@@ -164,7 +164,7 @@ export const webhookSection = (document: Node): string => {
 <div class="sample">${codeBlock(example, "json", "Body of a webhook")}</div></section>`
 }
 
-/** A resource that answers hold. */
+/** The section of a resource. */
 export const resourceSection = (name: string, schema: Node): string =>
   `<section class="resource" id="${name}"><h3><a class="anchor" href="#${name}">${name}</a></h3>${prose(textOf(schema, "description"))}${memberList(schema, name, false)}</section>`
 

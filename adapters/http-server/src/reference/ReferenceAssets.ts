@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 
-/** A file of the reference, under a name that changes with its content. */
+/** A file that the reference loads; its name contains a hash of its content. */
 export interface ReferenceAsset {
   readonly path: `/${string}`
   readonly contentType: string
   readonly bytes: Buffer
 }
 
-/** Characters of the hash in a name: 64 bits tell releases apart. */
+/** Hexadecimal characters of the hash in a file name: 64 bits. */
 const HASH_CHARACTERS = 16
 
 const read = (file: string): Buffer => readFileSync(new URL(`./assets/${file}`, import.meta.url))
@@ -26,7 +26,7 @@ export const ICON_ASSET = asset("reference", "svg", "image/svg+xml")
 /** Everything that the page loads. */
 export const REFERENCE_ASSETS: ReadonlyArray<ReferenceAsset> = [SCRIPT_ASSET, STYLE_ASSET, ICON_ASSET]
 
-/** Where browsers look for an icon by themselves. */
+/** Browsers request this path by themselves. */
 export const FAVICON: ReferenceAsset = {
   path: "/favicon.ico",
   contentType: "image/x-icon",

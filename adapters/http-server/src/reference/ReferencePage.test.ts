@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { openApiText } from "../api/DocumentRoutes.ts"
+import { openApiText } from "./DocumentRoutes.ts"
 import { prose } from "./Markdown.ts"
 import { referencePage } from "./ReferencePage.ts"
 
@@ -9,7 +9,7 @@ const development = { ...facts, development: { returnOrigin: "http://localhost:1
 const page = referencePage(document, facts)
 const ids = [...page.matchAll(/ id="([^"]+)"/gu)].map(([, id]) => id!)
 
-describe("the reference", () => {
+describe("the reference (part 9)", () => {
   it("has an anchor of its own for every operation, member, header and problem code", () => {
     assert.strictEqual(new Set(ids).size, ids.length)
     assert.includeMembers(ids, [
@@ -30,13 +30,13 @@ describe("the reference", () => {
     )
   })
 
-  it("has one sample for each operation, which asks the environment for the key", () => {
+  it("has a sample for each operation, with the API key from the environment", () => {
     const operations = Object.values<object>(document.paths).flatMap((path) => Object.values(path))
     assert.strictEqual([...page.matchAll(/<code class="language-sh">/gu)].length, operations.length)
     assert.include(page, "Authorization: Bearer $SVC_API_KEY")
   })
 
-  it("has the key filled in where one is given", () => {
+  it("has a given API key in its samples", () => {
     const own = referencePage(document, { ...development, apiKey: "svc_test_example" })
     assert.include(own, "Authorization: Bearer svc_test_example")
     assert.notInclude(own, "$SVC_API_KEY")
@@ -44,7 +44,7 @@ describe("the reference", () => {
     assert.include(page, "https://shop.example/return")
   })
 
-  it("has no comment in a sample, which zsh does not take where one types", () => {
+  it("has no comments in samples, which interactive zsh does not accept", () => {
     for (const shown of [page, referencePage(document, development)]) {
       const samples = [...shown.matchAll(/<code class="language-sh">([\s\S]*?)<\/code>/gu)]
       assert.deepStrictEqual(
@@ -54,13 +54,13 @@ describe("the reference", () => {
     }
   })
 
-  it("says beside the sample of an approval session how to go on", () => {
+  it("says after the sample of an approval session what to do next", () => {
     const own = referencePage(document, development)
     assert.include(own, "<code>npm run --silent approve -- &quot;$APPROVAL_URL&quot;</code>")
     assert.notInclude(page, "npm run")
   })
 
-  it("says in plain words what holds of lists, keys, budgets and addresses", () => {
+  it("explains lists, keys, budgets and addresses", () => {
     for (const words of [
       "the journal of a mandate is oldest first",
       "An exhausted budget is a DENY decision, never a 429.",
@@ -73,12 +73,12 @@ describe("the reference", () => {
     assert.notMatch(page, /repeated unchanged|of this operation\b|as the detail then says/u)
   })
 
-  it("lets a narrow page break a path after its slashes alone", () => {
+  it("breaks paths after slashes alone", () => {
     assert.include(page, "<code>/v1/<wbr>authorizations/<wbr>{authorization_id}/<wbr>refunds</code>")
     assert.notMatch(page, /<code>(?:[A-Z]+ )?\/v1\/[^<]*<\/code>/u)
   })
 
-  it("shows what descriptions say, and takes none of it for markup", () => {
+  it("shows descriptions as text, not markup", () => {
     assert.include(prose('Send <b>t=<Unix seconds></b> & "x"'), "&lt;b&gt;")
     assert.include(prose("at most max_amount, on a*b"), "<code>max_amount</code>")
     assert.notMatch(page, /<(?:Unix|API|64)/u)

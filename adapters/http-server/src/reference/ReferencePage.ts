@@ -8,7 +8,7 @@ import type { SampleFacts } from "./Samples.ts"
 
 const WEBHOOKS = "Webhooks"
 
-/** Components that are explained where they are used. */
+/** Request bodies and pages of lists are described with their operations instead. */
 const isResource = ([name, schema]: readonly [string, Node], requests: ReadonlySet<string>): boolean =>
   !requests.has(name) && nodeOf(schema, "properties").data === undefined && name !== "WebhookEvent"
 
@@ -21,7 +21,7 @@ const resourcesOf = (document: Node): ReadonlyArray<readonly [string, Node]> => 
       return textOf(nodeOf(body, "schema"), "$ref").split("/").at(-1) ?? ""
     })
   )
-  // An event has data of its own, unlike a page of a list.
+  // An event has a member `data` too, but is not a page of a list.
   return nodesOf(nodeOf(nodeOf(document, "components"), "schemas"))
     .filter((one) => isJournal(one[0]) || isResource(one, requests))
     .toSorted(([first], [second]) => first.localeCompare(second))
@@ -32,7 +32,7 @@ const problemItem = (code: keyof typeof PROBLEMS): string => {
   return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${repetitionOf(code)}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(causesOf(code))} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
 }
 
-/** Codes that the API answers, not the approval pages. */
+/** The problem codes of the API, without those of the approval pages alone. */
 const apiCodes = (document: Node) => {
   const examples = new Set(
     nodesOf(nodeOf(nodeOf(document, "components"), "examples")).map(([, { value }]) => codeIn(value))
@@ -123,7 +123,7 @@ const sampleNote = ({ apiKey, development }: SampleFacts): string => {
   return `<p class="note">The samples run as they are in a POSIX shell, bash or zsh with <code>curl</code> and <code>openssl</code>; those that create something keep its identifier or address for those that follow.${folder} ${key}</p>`
 }
 
-/** The reference: the whole of the OpenAPI document for people (part 9). */
+/** The reference: the whole OpenAPI document as a page (part 9). */
 export const referencePage = (document: Node, facts: SampleFacts): string => {
   const info = nodeOf(document, "info")
   const title = textOf(info, "title")

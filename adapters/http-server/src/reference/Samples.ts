@@ -1,11 +1,11 @@
 import { REQUEST_EXAMPLES } from "@svc/protocol/api/RequestExamples"
 
-/** What the samples are filled in with. */
+/** Values that the samples contain. */
 export interface SampleFacts {
   readonly baseUrl: string
-  /** A key of the development server. Absent: the samples read it from the environment. */
+  /** The API key of the development server. Absent: the samples read one from the environment. */
   readonly apiKey?: string | undefined
-  /** Present: the samples are for the development server, which takes other addresses and vouches for users itself. */
+  /** Present for the development server, which accepts loopback addresses and issues its own identity assertions. */
   readonly development?: { readonly returnOrigin: string } | undefined
 }
 
@@ -28,8 +28,8 @@ const VARIABLES: Readonly<Record<string, string>> = {
   subject_reference: "user_8f2"
 }
 
-/** What a sample keeps of its answer, for those that follow: the first text of this pattern. */
-const KEPT: Readonly<Record<string, readonly [variable: string, pattern: string]>> = {
+/** The shell variable for later samples, and the pattern whose first match in the answer it holds. */
+const CAPTURES: Readonly<Record<string, readonly [variable: string, pattern: string]>> = {
   createMandate: ["MANDATE_ID", "mnd_[0-9a-z]*"],
   createApprovalSession: ["APPROVAL_URL", 'http[^"]*/approve/[^"]*'],
   createAuthorization: ["AUTHORIZATION_ID", "aut_[0-9a-z]*"],
@@ -41,7 +41,7 @@ const KEPT: Readonly<Record<string, readonly [variable: string, pattern: string]
 const NOW = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 const BASE64URL = "openssl base64 -A | tr '+/' '-_' | tr -d '='"
 
-/** Members that differ with each request: they come from the shell. */
+/** Members that differ from request to request. */
 const FROM_SHELL: Readonly<Record<string, string>> = {
   identity_assertion: "$IDENTITY_ASSERTION",
   return_state: "$(openssl rand -hex 16)",
@@ -75,7 +75,7 @@ const approvalNote = ({ development }: SampleFacts): string =>
     ? "`IDENTITY_ASSERTION` is a JWT that your backend signs for the user. Send the user to `$APPROVAL_URL`."
     : 'Run it in the folder of the development server, which vouches for `user_8f2`. Then approve the mandate: open the address in `$APPROVAL_URL` in a browser, or run `npm run --silent approve -- "$APPROVAL_URL"`.'
 
-/** What there is to know of a sample, in Markdown: not in the sample, since zsh takes no comments where one types. */
+/** A note on a sample, in Markdown. Not a comment in the sample, since interactive zsh does not accept comments. */
 export const sampleNoteOf = (operationId: string, facts: SampleFacts): string | undefined => {
   switch (operationId) {
     case "createApprovalSession":
@@ -91,7 +91,7 @@ export const sampleNoteOf = (operationId: string, facts: SampleFacts): string | 
   }
 }
 
-/** A list of one text, which needs no line of its own. */
+/** A list with a single string, which is printed on one line. */
 const LIST_OF_ONE = /\[\s+("[^"]*")\s+\]/gu
 
 const bodyOf = (operationId: string, facts: SampleFacts): string | undefined => {
@@ -127,12 +127,12 @@ const callLines = (operation: SampledOperation, facts: SampleFacts): ReadonlyArr
   ]
 }
 
-/** A command for the shell that makes the call and shows the answer; a POSIX shell, bash and zsh take it as it is. */
+/** Shell commands that make the call and print the answer, for POSIX shells, bash and zsh. */
 export const sampleOf = (operation: SampledOperation, facts: SampleFacts): string => {
   const call = callLines(operation, facts).join(" \\\n  ")
   const body = bodyOf(operation.operationId, facts)
   const document = body === undefined ? "" : `\n${body}\nJSON`
-  const kept = KEPT[operation.operationId]
+  const kept = CAPTURES[operation.operationId]
   const lines = preludeOf(operation.operationId, facts)
   if (kept === undefined) return [...lines, call + document].join("\n")
   const [variable, pattern] = kept

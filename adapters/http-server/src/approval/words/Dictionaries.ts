@@ -12,7 +12,7 @@ import { POLISH } from "./Polish.ts"
 import { PORTUGUESE } from "./Portuguese.ts"
 import { SPANISH } from "./Spanish.ts"
 
-/** The words of the page in every language that it is shown in. */
+/** The texts of the page by language. */
 export const PAGE_WORDS: Readonly<Record<Language, PageWords>> = {
   en: ENGLISH,
   de: GERMAN,

@@ -1,22 +1,22 @@
 import type { WayToApprove } from "@svc/domain/programs/ApprovalCeremony"
 import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
 
-/** What a page without buttons says. */
+/** The text of a page without buttons. */
 export interface Notice {
   readonly title: string
   readonly text: string
 }
 
-/** What the script of the page says. */
+/** Texts that the script of the page shows. */
 export interface ScriptWords {
-  /** Label of the button once a passkey was created here. */
+  /** Label of the button after a passkey was created. */
   readonly approveWithPasskey: string
   readonly working: string
-  /** While the dialogs of the browser are open. */
+  /** While a dialog of the browser is open. */
   readonly creatingPasskey: string
   readonly confirming: string
   readonly declining: string
-  /** After the answer, until the browser has gone back. */
+  /** After the decision, until the browser has been redirected. */
   readonly approved: string
   readonly declined: string
   readonly dialogClosed: string
@@ -31,17 +31,14 @@ export interface ScriptWords {
   readonly tryAgain: string
   readonly oneMinuteLeft: string
   readonly twentySecondsLeft: string
-  /** The link to the caller, once there is nothing left to decide. */
+  /** The link to the caller after the decision. */
   readonly goBack: string
-  /** When the time has run out and the service, which knows what was decided, cannot be reached. */
+  /** When the time has run out and the service, which knows the decision, cannot be reached. */
   readonly endTitle: string
   readonly endText: string
 }
 
-/**
- * All words of the approval page but the lines of the statement, which are what is signed. A language is complete or it
- * does not compile.
- */
+/** All texts of the approval page except the lines of the statement, which are signed. */
 export interface PageWords {
   readonly title: string
   readonly introduction: string
@@ -51,25 +48,25 @@ export interface PageWords {
   readonly timeLimitReason: string
   readonly details: string
   readonly detailsReason: string
-  /** What is about to happen, before a button is pressed. */
+  /** What will happen when a button is pressed. */
   readonly ahead: Readonly<Record<WayToApprove, string>>
   /** Label of the button that approves. */
   readonly approve: Readonly<Record<Exclude<WayToApprove, "none">, string>>
   readonly decline: string
-  /** A question that opens to the text beside it. */
+  /** The summary of a collapsed section with `lostPasskeyText`. */
   readonly lostPasskey: string
   readonly lostPasskeyText: string
-  /** A link to the caller, which leaves everything as it is. */
+  /** The link to the caller without a decision. */
   readonly goBack: string
   readonly noButtons: string
   readonly noScript: string
-  /** Why a link is closed, whether anything was approved with it, and what can be done now. */
+  /** Why a link is closed, whether anything was approved with it, and what to do now. */
   readonly closed: Readonly<Record<ClosedCause, Notice>>
-  /** What this site is for, to somebody who comes without a link. */
+  /** The purpose of the site, for visitors without a link. */
   readonly home: Notice
   readonly unavailableTitle: string
   readonly unavailableText: string
-  /** In the place of `unavailableText`, where the reader's address has sent too many links that open nothing. */
+  /** Instead of `unavailableText`, after too many invalid links from the client's address. */
   readonly busyText: string
   readonly script: ScriptWords
 }

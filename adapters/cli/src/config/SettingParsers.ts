@@ -1,0 +1,56 @@
+import type { Rate } from "@svc/http-server/gate/RateLimit"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
+import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
+import { type LogLevel, Redacted } from "effect"
+
+/** Parses one of the given words. */
+export const oneOfWords =
+  <const A extends ReadonlyArray<string>>(...words: A) =>
+  (text: string): A[number] | undefined =>
+    words.includes(text) ? text : undefined
+
+/** An `http` or `https` origin, as WHATWG URL serializes it: no path, query, fragment or user info. */
+export const parseOrigin = (text: string): string | undefined => {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) return undefined
+  return url.href === `${url.origin}/` ? url.origin : undefined
+}
+
+export const parseMasterKey = (text: string): Redacted.Redacted<Uint8Array> | undefined => {
+  const bytes = decodeBase64Url(text)
+  return bytes?.length === MASTER_KEY_BYTES ? Redacted.make(bytes, { label: "master key" }) : undefined
+}
+
+/** The signing secret of a webhook endpoint (part 8). */
+export const parseWebhookSecret = (text: string): Redacted.Redacted | undefined => {
+  if (!text.startsWith(WEBHOOK_SECRET_PREFIX)) return undefined
+  const bytes = decodeBase64Url(text.slice(WEBHOOK_SECRET_PREFIX.length))
+  return bytes?.length === WEBHOOK_SECRET_BYTES ? Redacted.make(text, { label: "webhook secret" }) : undefined
+}
+
+export const parseApiKey = (text: string): Redacted.Redacted | undefined =>
+  /^svc_(?:test|live)_[\w-]{43}$/u.test(text) ? Redacted.make(text, { label: "api_key" }) : undefined
+
+const MAX_RATE = 1_000_000
+
+/** `off`, `rate` or `rate:burst`; the burst is twice the rate unless given. */
+export const parseRate = (text: string): Rate | "off" | undefined => {
+  if (text === "off") return "off"
+  const [, rate, burst] = /^(\d{1,7})(?::(\d{1,7}))?$/u.exec(text) ?? []
+  if (rate === undefined) return undefined
+  const limit = { rate: Number(rate), burst: burst === undefined ? 2 * Number(rate) : Number(burst) }
+  const isValid = limit.rate >= 1 && limit.burst >= 1 && limit.rate <= MAX_RATE && limit.burst <= 2 * MAX_RATE
+  return isValid ? limit : undefined
+}
+
+export const LOG_LEVELS: Readonly<Record<string, LogLevel.LogLevel>> = {
+  debug: "Debug",
+  info: "Info",
+  warn: "Warn",
+  error: "Error",
+  none: "None"
+}
+
+export const parseLogLevel = (text: string): LogLevel.LogLevel | undefined =>
+  Object.hasOwn(LOG_LEVELS, text) ? LOG_LEVELS[text] : undefined

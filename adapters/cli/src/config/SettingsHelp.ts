@@ -1,0 +1,81 @@
+import type { Setting } from "./Setting.ts"
+import {
+  API_KEY,
+  APPROVAL_BASE_URL,
+  APPROVAL_PORT,
+  BASE_URL,
+  DATA_DIR,
+  DEV_HOST_SETTING,
+  DEV_STORE,
+  ENVIRONMENT,
+  HOST,
+  LASTING_STORE,
+  LOG_LEVEL,
+  MASTER_KEY,
+  MASTER_KEY_PREVIOUS,
+  PORT,
+  RATE_LIMIT,
+  RP_ID,
+  SERVED_STORE,
+  SERVER_STORE,
+  SERVER_URL,
+  TRUSTED_PROXIES,
+  WEBHOOK_ALLOW_LOOPBACK,
+  WEBHOOK_SECRET
+} from "./Settings.ts"
+
+export const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
+  ENVIRONMENT,
+  SERVED_STORE,
+  BASE_URL,
+  APPROVAL_BASE_URL,
+  MASTER_KEY,
+  MASTER_KEY_PREVIOUS,
+  RP_ID,
+  HOST,
+  PORT,
+  APPROVAL_PORT,
+  RATE_LIMIT,
+  TRUSTED_PROXIES,
+  WEBHOOK_ALLOW_LOOPBACK,
+  LOG_LEVEL
+]
+
+export const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
+  DEV_HOST_SETTING,
+  PORT,
+  APPROVAL_PORT,
+  DEV_STORE,
+  DATA_DIR,
+  RATE_LIMIT,
+  LOG_LEVEL
+]
+
+/** The settings that commands read, as listed in their help. */
+export const SETTINGS_OF = {
+  serve: SERVER_SETTINGS,
+  worker: [SERVER_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS, WEBHOOK_ALLOW_LOOPBACK, LOG_LEVEL],
+  migrate: [SERVER_STORE],
+  listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],
+  webhookSecret: [WEBHOOK_SECRET],
+  store: [LASTING_STORE],
+  storeAndEnvironment: [LASTING_STORE, ENVIRONMENT],
+  organization: [LASTING_STORE, ENVIRONMENT, WEBHOOK_ALLOW_LOOPBACK],
+  storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
+} as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
+
+/** What a command's `--help` prints. */
+export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
+  const entries = settings.map((setting) => {
+    const { byDefault, form, meaning, name } = setting
+    const requirement = setting.isOptional === true ? "Optional." : "Required."
+    return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}`
+  })
+  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.\n`
+}
+
+/** What the development server's `--help` prints. */
+export const DEV_HELP = helpOf(
+  "The development server: the API, the approval pages and the worker in the test environment, with keys and organizations created on first start. Not for production.",
+  DEV_SETTINGS
+)

@@ -1,0 +1,81 @@
+import { getSystemErrorMap } from "node:util"
+import type { PostgresAddress } from "../config/PostgresUrl.ts"
+import { databaseFault, describeDatabase } from "./DatabaseFault.ts"
+import { configurationFault, EXIT_TEMPORARY, StartFault, temporaryFault } from "./StartFault.ts"
+
+/** The members of store failures that a message may use. */
+export interface StoreFailure {
+  readonly _tag: string
+  readonly holder?: string
+  readonly lock?: string
+  readonly folder?: string | undefined
+  readonly code?: string
+  readonly pending?: ReadonlyArray<string>
+  readonly migration?: string
+  readonly faults?: ReadonlyArray<string>
+  readonly exposure?: "owner" | "mode"
+  readonly settings?: ReadonlyArray<string>
+  readonly line?: string
+  readonly cause?: unknown
+}
+
+/** What a failure of a store means for a start. No line quotes a URL, since it may hold a password. */
+export const storeFault = (failure: StoreFailure, address?: PostgresAddress): StartFault => {
+  if (failure instanceof StartFault) return failure
+  switch (failure._tag) {
+    case "FolderHeld":
+      return temporaryFault(
+        `${failure.folder} is in use by ${failure.holder}; if there is no such process, remove ${failure.lock}`
+      )
+    case "FolderUnusable":
+      return configurationFault(
+        `${failure.folder} cannot hold a database: ${describeSystemError(failure.code ?? "unknown")}`
+      )
+    case "FolderExposed":
+      return configurationFault(
+        failure.exposure === "owner"
+          ? `${failure.folder} belongs to another user, who could read and change the database; name a folder within it, or give it to the user of this process (chown)`
+          : `${failure.folder} lies on a file system that lets other users in; name a folder on one that keeps modes`
+      )
+    case "PgliteUnusable":
+      return configurationFault(`${failure.folder} cannot be opened as a database`)
+    case "DatabaseUnsuitable":
+      return configurationFault(`the database cannot be used: ${failure.faults?.join(" ")}`)
+    case "MigrationsPending":
+      return configurationFault(
+        `the database lacks migrations (${failure.pending?.join(", ")}); run svc migrate`
+      )
+    case "MigrationFailed":
+      return migrationFault(failure, address)
+    case "SettingsIgnored":
+      return ignoredSettingsFault(address!, failure.settings ?? [])
+    case "SealBroken":
+      return configurationFault("the master key does not open the signing key that the store keeps")
+    case "SigningKeyInvalid":
+      return configurationFault("the signing key that the store keeps is not usable")
+    default:
+      return databaseFault(failure, address)
+  }
+}
+
+const describeSystemError = (code: string): string => {
+  const message = [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1]
+  return message === undefined ? code : `${code} (${message})`
+}
+
+const migrationFault = (
+  { cause, migration }: StoreFailure,
+  address: PostgresAddress | undefined
+): StartFault => {
+  const { exitCode, line } = databaseFault(cause, address)
+  return new StartFault({
+    line: `the migration ${migration} failed and left nothing behind (${line})${exitCode === EXIT_TEMPORARY ? "; try again" : ""}`,
+    exitCode
+  })
+}
+
+/** A pooler that drops session settings would drop `synchronous_commit`, and with it the durability of acknowledged writes. */
+const ignoredSettingsFault = (address: PostgresAddress, ignored: ReadonlyArray<string>): StartFault =>
+  configurationFault(
+    `${describeDatabase(address)}: sessions do not have the ${ignored.join(", ")} that they ask for, as behind PgBouncer with ignore_startup_parameters: name the server itself`
+  )

@@ -1,0 +1,23 @@
+/** A map of at most `capacity` entries: setting one beyond that evicts the entry that was set least recently. */
+export interface LeastRecentlyUsed<Value> {
+  readonly get: (key: string) => Value | undefined
+  readonly has: (key: string) => boolean
+  readonly delete: (key: string) => void
+  /** Also makes the entry the most recent one. Reading does not. */
+  readonly set: (key: string, value: Value) => void
+}
+
+export const makeLeastRecentlyUsed = <Value>(capacity: number): LeastRecentlyUsed<Value> => {
+  const entries = new Map<string, Value>()
+  return {
+    get: (key) => entries.get(key),
+    has: (key) => entries.has(key),
+    delete: (key) => void entries.delete(key),
+    set: (key, value) => {
+      // A map keeps the place of a key that is set again, so it is deleted first.
+      entries.delete(key)
+      if (entries.size >= capacity) entries.delete(entries.keys().next().value!)
+      entries.set(key, value)
+    }
+  }
+}

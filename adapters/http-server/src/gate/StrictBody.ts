@@ -1,0 +1,84 @@
+import type { JsonValue } from "@svc/protocol/Json"
+import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
+import { illFormedStrings, parseStrictJson } from "@svc/protocol/StrictJson"
+import { ByteSize, Effect, Result } from "effect"
+import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { Refused } from "../http/ProblemResponse.ts"
+
+/** Largest request body, in bytes (part 1). */
+export const MAX_BODY_BYTES = 64 * 1024
+
+/** Whether the headers announce a body. */
+export const hasBody = (headers: Headers.Headers): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+
+const JSON_MEDIA_TYPE = /^application\/json\s*(?:;|$)/iu
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/iu
+
+/**
+ * The refusal (415) of a body that is not announced as uncompressed `application/json` in UTF-8, or `undefined` (part 1).
+ * Other parameters of the media type are ignored.
+ */
+export const checkMediaType = (headers: Headers.Headers): Refused | undefined => {
+  const contentType = headers["content-type"]
+  if (contentType === undefined || !JSON_MEDIA_TYPE.test(contentType)) {
+    return new Refused({ code: "unsupported_media_type" })
+  }
+  const charset = CHARSET.exec(contentType)?.[1]
+  if (charset !== undefined && !/^utf-?8$/iu.test(charset)) {
+    return new Refused({ code: "unsupported_media_type", detail: "The charset of a body must be utf-8." })
+  }
+  return checkEncoding(headers)
+}
+
+const checkEncoding = (headers: Headers.Headers): Refused | undefined => {
+  const contentEncoding = headers["content-encoding"] ?? ""
+  const transferEncoding = headers["transfer-encoding"] ?? "chunked"
+  if (/^(?:identity)?$/iu.test(contentEncoding.trim()) && /^chunked$/iu.test(transferEncoding.trim())) {
+    return undefined
+  }
+  return new Refused({ code: "unsupported_media_type", detail: "A body must not be compressed." })
+}
+
+/** The connection is closed, since the rest of the body will not be read. */
+const tooLarge = new Refused({ code: "payload_too_large", headers: { connection: "close" } })
+
+/** Reads a body of at most `MAX_BODY_BYTES`; a longer one is refused (413) as soon as that is known. */
+export const readBody = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Uint8Array, Refused> => {
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
+  return request.arrayBuffer.pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES)),
+    Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: bodyRefusal })
+  )
+}
+
+const bodyRefusal = (error: HttpServerError.HttpServerError): Refused => {
+  const reason = error.reason
+  if (reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge") return tooLarge
+  return new Refused({
+    code: "malformed_request",
+    detail: "The body broke off or is not framed correctly.",
+    headers: { connection: "close" }
+  })
+}
+
+/**
+ * Parses a body (part 1): 400 `malformed_json` for anything but the accepted JSON, also for no bytes at all, and 422
+ * `validation_failed` for strings that are not well-formed Unicode.
+ */
+export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
+  const parsed = parseStrictJson(bytes, { keepFractions: true })
+  if (Result.isFailure(parsed)) {
+    return Result.fail(new Refused({ code: "malformed_json", detail: parsed.failure.detail }))
+  }
+  const pointers = illFormedStrings(parsed.success, MAX_PROBLEM_ERRORS)
+  if (pointers.length === 0) return Result.succeed(parsed.success)
+  const errors = pointers.map((pointer) => ({
+    pointer,
+    code: "invalid_value",
+    detail: "Must be well-formed Unicode without U+0000."
+  }))
+  return Result.fail(new Refused({ code: "validation_failed", errors }))
+}
