@@ -19,7 +19,6 @@ import {
   type WebhookEndpointState,
   wants
 } from "@svc/domain/webhook/WebhookEndpoint"
-import { notificationOf } from "@svc/protocol/EventNotification"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
@@ -202,8 +201,6 @@ export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void
   const entries = [...tenant.webhooks.values()].filter(({ endpoint }) => endpoint.status !== "deleted")
   for (const event of change.events) {
     const wanting = entries.filter((entry) => wants(entry.endpoint, event.type) && admits(entry, now))
-    if (wanting.length === 0) continue
-    const body = notificationOf({ ...JSON.parse(event.text), mandate_id: change.mandate })
     for (const entry of wanting) {
       const { endpoint } = entry
       const delivery: WebhookDeliveryState = {
@@ -217,7 +214,7 @@ export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void
         nextAttemptAt: now,
         attempts: []
       }
-      putDelivery(entry, delivery, body)
+      putDelivery(entry, delivery, event.notification)
     }
   }
 }

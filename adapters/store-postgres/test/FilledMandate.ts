@@ -1,6 +1,7 @@
 import { bringUpToDate, type CurrentStream, record } from "@svc/domain/engine/StreamProgram"
 import { makeIdentifier } from "@svc/domain/Identifiers"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
+import { evolve } from "@svc/domain/mandate/Evolve"
 import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import type { StreamState } from "@svc/domain/mandate/MandateState"
 import { MandateStore, OutOfTime } from "@svc/domain/ports/MandateStore"
@@ -25,8 +26,8 @@ interface Decisions {
 const decideAll = ({ head, now, state }: CurrentStream, commands: ReadonlyArray<Command>): Decisions =>
   commands.reduce<Decisions>(
     (before, command) => {
-      const { facts, stream } = Result.getOrThrow(decide(before.state, head.bytes, command, now))
-      return { state: stream, facts: [...before.facts, ...facts] }
+      const { facts } = Result.getOrThrow(decide(before.state, head.bytes, command, now))
+      return { state: facts.reduce<StreamState>(evolve, before.state), facts: [...before.facts, ...facts] }
     },
     { state, facts: [] }
   )

@@ -77,7 +77,7 @@ export const sealFacts = Effect.fnUntraced(function* (
   for (const fact of facts) {
     const next = evolve(reached.state, fact)
     const id = yield* makeIdentifier("evt_", now)
-    const sealed = sealEvent(reached.head, fact, { id, mandateVersion: next.mandate.version })
+    const sealed = sealEvent(reached.head, fact, { id, mandate: next.mandate })
     events.push(sealed.sealed)
     reached = { head: sealed.head, state: next }
   }
@@ -115,7 +115,8 @@ export const record = Effect.fnUntraced(function* (
     ),
     events: sealed.events,
     mandateState: state.mandate,
-    head,
+    headBefore: current.head,
+    headAfter: head,
     nextDue: nextDueOf(state),
     authorizations,
     sessions: addition.sessions ?? [],

@@ -112,7 +112,10 @@ export interface StreamChange {
   /** May be empty: sessions, challenges and claims change a stream without an event. */
   readonly events: ReadonlyArray<SealedEvent>
   readonly mandateState: MandateState
-  readonly head: StreamHead
+  /** The end of the stream that the events follow; absent for a new stream. */
+  readonly headBefore?: StreamHead
+  /** The end that the events lead to: `headBefore` when there are none. */
+  readonly headAfter: StreamHead
   /** When the stream's next transition is due, if one is to come. */
   readonly nextDue: Instant | undefined
   /** Authorizations that are new or changed, in full. */

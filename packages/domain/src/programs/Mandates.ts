@@ -129,7 +129,7 @@ export const createMandate = Effect.fn("createMandate")(function* (
       recordBefore: due !== undefined && due < latest ? due : latest,
       events,
       mandateState: state.mandate,
-      head,
+      headAfter: head,
       nextDue: due,
       authorizations: [],
       sessions: [],

@@ -8,7 +8,7 @@ import {
   type WebhookEndpointState
 } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE, webhookBody } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import { Effect } from "effect"
 import { createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { newPlace, PLENTY, storeNow } from "./StoreUnderTest.ts"
@@ -108,9 +108,7 @@ export const recordEvent = Effect.fn("recordEvent")(function* (organization: str
   const made = createdChange(newPlace({ organization }), yield* storeNow)
   yield* store.append(made)
   const event = made.events[0]!
-  const state = "PENDING_APPROVAL"
-  const body = webhookBody({ ...event, mandateId: made.mandate, state, version: event.mandateVersion })
-  return { ...event, body }
+  return { ...event, body: event.notification }
 })
 
 export const recordEvents = (organization: string, count: number) =>
