@@ -7,6 +7,7 @@ import type {
 } from "@svc/domain/mandate/MandateState"
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FeedEvent } from "@svc/domain/ports/EventFeed"
+import type { Holding } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
@@ -44,8 +45,8 @@ export interface MemoryWebhookEndpoint {
   revision: number
   /** When the first event came that was not kept for it. */
   missedSince: Instant | undefined
-  /** Deliveries that were made since it was disabled. */
-  heldSinceDisabled: number
+  /** What is still kept for it, while it is disabled. */
+  holding: Holding | undefined
   readonly deliveries: Map<string, StoredDelivery>
   /** Those that are pending, in the order in which they came to be. */
   readonly waiting: Set<string>

@@ -1,9 +1,8 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
-import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
-import { HELD_DELIVERIES, HELD_SECONDS, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
 import { inLockOrder } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
@@ -199,11 +198,13 @@ interface OutcomeRow {
   readonly o_resource: string | null
 }
 
-/** Until when, and how many more, deliveries are kept for it: from when it is disabled. */
-const keptOf = ({ disabledAt, status }: WebhookEndpointState) =>
-  status === "disabled" && disabledAt !== undefined
-    ? { until: comparable(disabledAt + HELD_SECONDS * NANOS_PER_SECOND), left: String(HELD_DELIVERIES) }
-    : { until: null, left: null }
+/** What is kept for the endpoint from when it is disabled. */
+const heldColumns = (endpoint: WebhookEndpointState) => {
+  const holding = holdingOf(endpoint)
+  return holding === undefined
+    ? { until: null, left: null }
+    : { until: comparable(holding.until), left: String(holding.left) }
+}
 
 /** Endpoint, revision that it has, and what becomes of it. */
 const endpointParameters = (
@@ -211,7 +212,7 @@ const endpointParameters = (
   expected: "absent" | number,
   next: WebhookEndpointState
 ): ReadonlyArray<Parameter> => {
-  const { left, until } = keptOf(next)
+  const { left, until } = heldColumns(next)
   return [
     organization,
     next.id,
@@ -386,7 +387,7 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   })
   const recordAttempts: Service["recordAttempts"] = (ended) => {
     const endpoints = ended.map(({ endpoint }) => endpoint)
-    const kept = endpoints.map(keptOf)
+    const kept = endpoints.map(heldColumns)
     const ends = ended.flatMap(({ deliveries }, at) =>
       deliveries.map(({ next, token }) => ({ next, token, place: String(at + 1) }))
     )

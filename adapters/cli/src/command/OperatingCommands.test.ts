@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { ConfigProvider, Effect } from "effect"
 import { CheckFailed, StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
@@ -80,7 +80,7 @@ describe("the operating commands of the README", () => {
           ),
           secret: file("secret", LIVE.SVC_WEBHOOK_SECRET)
         }
-        const context = yield* Effect.context<StoragePorts>()
+        const context = yield* Effect.context<PostgresPorts>()
         const ran: Array<string> = []
         for (const [program, ...words] of commands) {
           assert.strictEqual(program, "svc")

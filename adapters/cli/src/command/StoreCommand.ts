@@ -3,7 +3,7 @@ import { userInfo } from "node:os"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../config/Config.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
@@ -16,7 +16,7 @@ export interface Operation {
   /** Empty where it is about the whole deployment. */
   readonly organization: string
   /** Gives what is printed. */
-  readonly act: Effect.Effect<object, StartFault | StoreUnavailable, StoragePorts>
+  readonly act: Effect.Effect<object, StartFault | StoreUnavailable, PostgresPorts>
 }
 
 /** A command on the store, in three steps: bad options are told before the store is opened, and nothing is done to it
@@ -25,7 +25,7 @@ export interface StoreCommand extends Omit<Command, "run"> {
   /** Checks the words and reads settings; gives what looks into the store and says what is to be done. */
   readonly read: (
     words: ReadonlyArray<string>
-  ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, StoragePorts>, StartFault>
+  ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
 }
 
 const ENTRY_BYTES = 16
@@ -65,7 +65,7 @@ const withoutJson = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
 export const answerOf = Effect.fnUntraced(function* (
   { name, read }: StoreCommand,
   words: ReadonlyArray<string>,
-  storage: <A, E>(work: Effect.Effect<A, E, StoragePorts>) => Effect.Effect<A, E | StartFault>
+  storage: <A, E>(work: Effect.Effect<A, E, PostgresPorts>) => Effect.Effect<A, E | StartFault>
 ): Effect.fn.Return<object, StartFault> {
   const given = withoutJson(words)
   const plan = yield* read(given)

@@ -1,33 +1,17 @@
 import { resolve } from "node:path"
 import { getSystemErrorMap } from "node:util"
-import type { DueLeases } from "@svc/domain/ports/DueLeases"
-import type { EventFeed } from "@svc/domain/ports/EventFeed"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
-import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
-import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type PostgresAddress, postgresAddressOf } from "../config/PostgresUrl.ts"
 import type { StoreSetting } from "../config/StoreSetting.ts"
 import { databaseFault, nameOf } from "./DatabaseFault.ts"
 import { connectionTo, patiently, settingsFault } from "./DatabaseReach.ts"
 import { badSetting, EXIT_TEMPORARY, StartFault, StopFault } from "./StartFault.ts"
-
-/** The storage ports of the domain. */
-export type DomainStorage =
-  | MandateStore
-  | EventFeed
-  | SubjectStore
-  | Organizations
-  | DueLeases
-  | WebhookStore
-  | StoreHealth
 
 export interface StoreOptions {
   /** Whether the schema of a server is brought up to date at start, or must be so already. */
@@ -121,7 +105,7 @@ const attemptOf = <A, E>(layer: Layer.Layer<A, E>) =>
   })
 
 // Imported when they are chosen: a start that does not need them does not wait for them.
-const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
+const pgliteStore = (folder: string): Layer.Layer<PostgresPorts, StartFault> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const stop = yield* StopFault
@@ -162,14 +146,14 @@ const storedSigner = (store: StoreSetting) =>
 export const storageLayer = (
   store: Exclude<StoreSetting, "memory">,
   options: StoreOptions
-): Layer.Layer<StoragePorts, StartFault> =>
+): Layer.Layer<PostgresPorts, StartFault> =>
   "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
 
 /** The chosen store, with the signer whose keys it keeps. */
 export const layer = (
   store: StoreSetting,
   options: StoreOptions
-): Layer.Layer<DomainStorage | Signer, StartFault, SecretSealer> => {
+): Layer.Layer<StoragePorts | Signer, StartFault, SecretSealer> => {
   if (store === "memory") {
     // What it signed is lost with the store that it signed for.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)

@@ -1,4 +1,4 @@
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Nanos } from "@svc/protocol/Timestamp"
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
@@ -24,7 +24,7 @@ export class DueLeases extends Context.Service<
     readonly take: (query: {
       readonly token: string
       readonly limit: number
-      readonly lasts: Instant
+      readonly lasts: Nanos
     }) => Effect.Effect<ReadonlyArray<DueStream>, StoreUnavailable>
     /** Gives streams back, those that are leased under another token by now excepted. */
     readonly release: (query: {

@@ -1,6 +1,6 @@
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Instant, Nanos } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
-import type { StoredDelivery, WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { Spread, StoredDelivery, WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
 import type { ClaimHolder, ClaimTaken, Stale, StoreUnavailable, UniqueClaim } from "./MandateStore.ts"
 
@@ -47,8 +47,8 @@ export class WebhookStore extends Context.Service<
     /**
      * Records a new endpoint (`expected` is `"absent"`) or a change of one, and claims, all or nothing. Refusals in this
      * order: `Stale`, `ClaimTaken`, `EndpointLimitReached` (for a new one when `limit` are not deleted, also when several
-     * come at once). `spread` is given with a reactivation: what is pending, not under way and due at `now` comes next
-     * within so many nanoseconds, evenly.
+     * come at once). `spread` is given with a reactivation: the next attempts of what
+     * waits are moved as by `afterReactivation`.
      */
     readonly changeEndpoint: (change: {
       readonly organization: string
@@ -56,7 +56,7 @@ export class WebhookStore extends Context.Service<
       readonly next: WebhookEndpointState
       readonly limit: number
       readonly claims: ReadonlyArray<UniqueClaim>
-      readonly spread?: { readonly now: Instant; readonly over: Instant }
+      readonly spread?: Spread
     }) => Effect.Effect<
       { readonly revision: number },
       Stale | ClaimTaken | EndpointLimitReached | StoreUnavailable
@@ -108,7 +108,7 @@ export class WebhookStore extends Context.Service<
       readonly perEndpoint: number
       readonly assured: number
       readonly perOrganization: number
-      readonly lasts: Instant
+      readonly lasts: Nanos
     }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
     /**
      * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this

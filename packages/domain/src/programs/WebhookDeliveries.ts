@@ -13,7 +13,12 @@ import type { Randomness } from "../ports/Randomness.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { type IdempotencyKeyReused, type InvalidCursor, NotFound, StateConflict } from "../Refusals.ts"
 import type { StoredDelivery } from "../webhook/WebhookDelivery.ts"
-import { mayRedeliver, shownDeliveryState, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import {
+  mayRedeliver,
+  pendingDelivery,
+  shownDeliveryState,
+  type WebhookDeliveryState
+} from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint } from "../webhook/WebhookEndpoint.ts"
 import { webhookDeliveryOf } from "../webhook/WebhookResource.ts"
 import { webhookTurn } from "./WebhookEndpoints.ts"
@@ -92,16 +97,8 @@ const addDelivery = <E, R>(
     const { stored } = loaded
     if (stored === undefined) return yield* new NotFound()
     const { body, event } = yield* addition({ now, stored, delivery: loaded.delivery })
-    const delivery: WebhookDeliveryState = {
-      id: yield* makeIdentifier("dlv_", now),
-      organizationId: organization,
-      endpointId,
-      ...event,
-      createdAt: now,
-      state: "pending",
-      nextAttemptAt: now,
-      attempts: []
-    }
+    const id = yield* makeIdentifier("dlv_", now)
+    const delivery = pendingDelivery({ id, organizationId: organization, endpointId, ...event }, now)
     const claims = key === undefined ? [] : [key.claim(delivery.id)]
     yield* store.addDelivery({ organization, delivery, body, claims })
     return { resource: webhookDeliveryOf(delivery, stored), replayed: false }

@@ -1,7 +1,6 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
-import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { type Instant, NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
-
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
 
@@ -68,6 +67,18 @@ export interface WebhookDeliveryState {
   readonly open?: OpenAttempt
 }
 
+/** A delivery before its first attempt, which is due at once. */
+export const pendingDelivery = (
+  delivery: Pick<WebhookDeliveryState, "id" | "organizationId" | "endpointId" | "eventId" | "eventType">,
+  now: Instant
+): WebhookDeliveryState => ({
+  ...delivery,
+  createdAt: now,
+  state: "pending",
+  nextAttemptAt: now,
+  attempts: []
+})
+
 /** A delivery's state as it is shown: what is pending is `frozen` or `cancelled` with its endpoint (part 8). */
 export type ShownDeliveryState = "pending" | "delivered" | "exhausted" | "frozen" | "cancelled"
 
@@ -103,7 +114,7 @@ export const isDue = (
 export const beginAttempt = (
   delivery: WebhookDeliveryState,
   endpoint: Pick<WebhookEndpointState, "generation">,
-  claim: { readonly token: string; readonly now: Instant; readonly lasts: Instant }
+  claim: { readonly token: string; readonly now: Instant; readonly lasts: Nanos }
 ): WebhookDeliveryState => ({
   ...delivery,
   open: {
@@ -113,6 +124,10 @@ export const beginAttempt = (
     generation: endpoint.generation
   }
 })
+
+/** Whether the worker of an open attempt counts as lost. */
+export const isExpired = ({ open }: Pick<WebhookDeliveryState, "open">, now: Instant): boolean =>
+  open !== undefined && open.expiresAt <= now
 
 /** Any 2xx, and nothing else, says that an event has arrived (part 8). */
 export const isSuccess = (status: number | undefined): boolean =>
@@ -175,7 +190,7 @@ export const loseAttempt = (
   uniform: number
 ): WebhookDeliveryState | undefined => {
   const { open } = delivery
-  if (open === undefined || now < open.expiresAt) return undefined
+  if (open === undefined || !isExpired(delivery, now)) return undefined
   const durationMs = Number((now - open.at) / NANOS_PER_MILLISECOND)
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
@@ -183,20 +198,35 @@ export const loseAttempt = (
 /** Over how long what is due is spread when an endpoint is active again, in seconds (part 8). */
 export const REACTIVATION_SPREAD_SECONDS = 60n
 
+/** How deliveries are spread that are due at `now`: over the next `over`. */
+export interface Spread {
+  readonly now: Instant
+  readonly over: Nanos
+}
+
 /**
- * When a delivery that waits comes next at an endpoint that is active again: within 60 s if it is due, so that they do not
- * come all at once; else as it was. The count of its attempts goes on.
+ * Those of an endpoint's deliveries whose next attempt moves when it is active again: what is due comes evenly one after
+ * the other, the longest due first, so that it does not come all at once. The count of attempts goes on.
  */
 export const afterReactivation = (
-  delivery: WebhookDeliveryState,
-  now: Instant,
-  uniform: number
-): WebhookDeliveryState => {
-  if (delivery.state !== "pending" || delivery.open !== undefined) return delivery
-  if (delivery.nextAttemptAt !== undefined && delivery.nextAttemptAt > now) return delivery
-  const spread =
-    BigInt(Math.floor(uniform * Number(REACTIVATION_SPREAD_SECONDS) * 1000)) * NANOS_PER_MILLISECOND
-  return { ...delivery, nextAttemptAt: now + spread }
+  deliveries: ReadonlyArray<WebhookDeliveryState>,
+  { now, over }: Spread
+): ReadonlyArray<WebhookDeliveryState> => {
+  const due = deliveries
+    .flatMap((delivery) => {
+      const { nextAttemptAt = now, open, state } = delivery
+      return state === "pending" && open === undefined && nextAttemptAt <= now
+        ? [{ delivery, nextAttemptAt }]
+        : []
+    })
+    .sort(
+      (one, other) =>
+        Number(one.nextAttemptAt - other.nextAttemptAt) || (one.delivery.id < other.delivery.id ? -1 : 1)
+    )
+  return due.map(({ delivery }, place) => ({
+    ...delivery,
+    nextAttemptAt: now + (over * BigInt(place)) / BigInt(due.length)
+  }))
 }
 
 /** Whether what was sent may be sent again as a new delivery (part 8); a test, too, and that once. */

@@ -1,6 +1,6 @@
 import { MandateStore, Stale, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import type { Spread, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
 import {
   deleted,
@@ -52,7 +52,7 @@ export const change = Effect.fn("change")(function* (
     readonly expected: "absent" | number
     readonly claims?: ReadonlyArray<UniqueClaim>
     readonly limit?: number
-    readonly spread?: { readonly now: Instant; readonly over: Instant }
+    readonly spread?: Spread
   }
 ) {
   const store = yield* WebhookStore
@@ -86,7 +86,7 @@ export const register = Effect.fn("register")(function* (
 export const alter = Effect.fn("alter")(function* (
   endpoint: WebhookEndpointState,
   parts: Partial<WebhookEndpointState>,
-  spread?: { readonly now: Instant; readonly over: Instant }
+  spread?: Spread
 ) {
   const stored = yield* loadStored(endpoint)
   const { disabledAt: _at, disabledReason: _reason, ...rest } = stored.endpoint
