@@ -106,7 +106,7 @@ const webhookStore = (state: MemoryState): WebhookStore["Service"] => ({
   listDeliveries: (query) => Effect.sync(() => Webhooks.listDeliveries(state, query)),
   addDelivery: (addition) =>
     atNow(state, (now) => Effect.fromResult(Webhooks.addDelivery(state, addition, now))),
-  claimDue: (query) => answerAtNow(state, (now) => Webhooks.claimDue(state, query, now)),
+  leaseDue: (query) => answerAtNow(state, (now) => Webhooks.leaseDue(state, query, now)),
   expiredAttempts: (query) => answerAtNow(state, (now) => Webhooks.expiredAttempts(state, query, now)),
   recordAttempts: (ended) => Effect.sync(() => ended.map((one) => Webhooks.recordEnded(state, one))),
   reload: (query) => answerAtNow(state, (now) => Webhooks.reload(state, query, now))

@@ -1,8 +1,8 @@
 import { ClaimTaken, Stale, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import {
-  type ClaimedDelivery,
   type EndedAttempts,
   EndpointLimitReached,
+  type LeasedDelivery,
   type WebhookStore
 } from "@svc/domain/ports/WebhookStore"
 import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
@@ -219,7 +219,7 @@ const inTurns = (one: Due, other: Due): number =>
   one.turn - other.turn || (one.since < other.since ? -1 : one.since > other.since ? 1 : 0)
 
 /** What an organization may be sent now, in the order in which it comes. */
-const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instant): ReadonlyArray<Due> => {
+const dueOfTenant = ({ webhooks }: Tenant, query: Query<"leaseDue">, now: Instant): ReadonlyArray<Due> => {
   const entries = [...webhooks.values()]
   const underWay = entries.reduce((sum, entry) => sum + openOf(entry), 0)
   return entries
@@ -228,11 +228,11 @@ const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instan
     .filter(({ turn }, at) => turn < query.assured || underWay + at < query.perOrganization)
 }
 
-export const claimDue = (
+export const leaseDue = (
   state: MemoryState,
-  query: Query<"claimDue">,
+  query: Query<"leaseDue">,
   now: Instant
-): ReadonlyArray<ClaimedDelivery> =>
+): ReadonlyArray<LeasedDelivery> =>
   [...state.tenants.values()]
     .flatMap((tenant) => dueOfTenant(tenant, query, now))
     .sort(inTurns)

@@ -126,7 +126,7 @@ const withWatch = <Others>(
       ...webhooks,
       changeEndpoint: guard(webhooks.changeEndpoint),
       addDelivery: guard(webhooks.addDelivery),
-      claimDue: guard(webhooks.claimDue)
+      leaseDue: guard(webhooks.leaseDue)
     }),
     Context.add(StoreHealth, {
       faults: Effect.gen(function* () {

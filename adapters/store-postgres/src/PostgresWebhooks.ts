@@ -42,8 +42,8 @@ interface DeliveryRow {
   readonly o_attempts: string | null
 }
 
-/** A row whose part is absent when the outer join found nothing. */
-type Perhaps<Row> = { readonly [K in keyof Row]: Row[K] | null }
+/** A part of a row that is null where the outer join found nothing. */
+type Nullable<Row> = { readonly [K in keyof Row]: Row[K] | null }
 
 interface ClockRow {
   readonly o_clock: bigint
@@ -90,14 +90,14 @@ const deliveryOf = (row: DeliveryRow): WebhookDeliveryState => ({
       })
 })
 
-const isPresent = (row: Perhaps<EndpointRow>): row is EndpointRow => row.o_endpoint_record !== null
-const hasDelivery = <Row>(row: Row & Perhaps<DeliveryRow>): row is Row & DeliveryRow =>
+const isPresent = (row: Nullable<EndpointRow>): row is EndpointRow => row.o_endpoint_record !== null
+const hasDelivery = <Row>(row: Row & Nullable<DeliveryRow>): row is Row & DeliveryRow =>
   row.o_delivery !== null
 
-const perhapsStored = (row: Perhaps<EndpointRow>): { readonly stored?: StoredEndpoint } =>
+const storedIn = (row: Nullable<EndpointRow>): { readonly stored?: StoredEndpoint } =>
   isPresent(row) ? { stored: storedOf(row) } : {}
 
-const perhapsHeld = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
+const heldIn = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
   o_fingerprint === null ? {} : { held: { fingerprint: o_fingerprint, resource: o_resource! } }
 
 /** Those rows that this release can read: what a later one wrote, or nobody can read, is not in the way of the rest. */
@@ -187,7 +187,7 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
+const LEASE = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
 const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
@@ -260,15 +260,15 @@ const changedOf = (
 }
 
 const makeLoads = ({ reads, schema }: PostgresClients) => {
-  const endpoint = statement<ClockRow & HeldRow & Perhaps<EndpointRow>>(reads, schema, LOAD_ENDPOINT)
+  const endpoint = statement<ClockRow & HeldRow & Nullable<EndpointRow>>(reads, schema, LOAD_ENDPOINT)
   const delivery = statement<
-    ClockRow & HeldRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow> & { readonly o_body: string | null }
+    ClockRow & HeldRow & Nullable<EndpointRow> & Nullable<DeliveryRow> & { readonly o_body: string | null }
   >(reads, schema, LOAD_DELIVERY)
   const loadEndpoint: Service["loadEndpoint"] = (query) =>
     guarded(
       Effect.map(
         endpoint([query.organization, orNull(query.endpoint), orNull(query.idempotencyKey)]),
-        ([row]) => ({ now: row!.o_clock, ...perhapsHeld(row!), ...perhapsStored(row!) })
+        ([row]) => ({ now: row!.o_clock, ...heldIn(row!), ...storedIn(row!) })
       )
     )
   const loadDelivery: Service["loadDelivery"] = (query) => {
@@ -279,7 +279,7 @@ const makeLoads = ({ reads, schema }: PostgresClients) => {
         const stored: { readonly delivery?: StoredDelivery } = hasDelivery(row)
           ? { delivery: { delivery: deliveryOf(row), body: row.o_body! } }
           : {}
-        return { now: row.o_clock, ...perhapsHeld(row), ...perhapsStored(row), ...stored }
+        return { now: row.o_clock, ...heldIn(row), ...storedIn(row), ...stored }
       })
     )
   }
@@ -288,7 +288,7 @@ const makeLoads = ({ reads, schema }: PostgresClients) => {
 
 const makeLists = ({ reads, schema }: PostgresClients) => {
   const endpoints = statement<EndpointRow>(reads, schema, LIST_ENDPOINTS)
-  const deliveries = statement<EndpointRow & Perhaps<DeliveryRow>>(reads, schema, LIST_DELIVERIES)
+  const deliveries = statement<EndpointRow & Nullable<DeliveryRow>>(reads, schema, LIST_DELIVERIES)
   const listEndpoints: Service["listEndpoints"] = (organization) =>
     guarded(Effect.map(endpoints([organization]), (rows) => rows.map(storedOf)))
   const listDeliveries: Service["listDeliveries"] = ({ after, endpoint, limit, organization }) =>
@@ -354,14 +354,14 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
 
 const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   const polls = server?.polls ?? writes
-  const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, CLAIM)
-  const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
+  const lease = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, LEASE)
+  const expired = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, EXPIRED)
   const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
-  const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
-  const claimDue: Service["claimDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
+  const reloaded = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, RELOAD)
+  const leaseDue: Service["leaseDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
     guarded(
       Effect.flatMap(
-        claim([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
+        lease([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
         (rows) => {
           // An endpoint comes with each of its deliveries.
           const endpoints = new Map<string, StoredEndpoint>()
@@ -418,11 +418,11 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
     guarded(
       Effect.map(reloaded([organization, orNull(endpoint), deliveries.filter(isStorable)]), (rows) => ({
         now: rows[0]!.o_clock,
-        ...perhapsStored(rows[0]!),
+        ...storedIn(rows[0]!),
         deliveries: rows.filter(hasDelivery).map(deliveryOf)
       }))
     )
-  return { claimDue, expiredAttempts, recordAttempts, reload }
+  return { leaseDue, expiredAttempts, recordAttempts, reload }
 }
 
 /** Endpoints and deliveries, each operation one statement. The deliveries of events are made as these are recorded. */

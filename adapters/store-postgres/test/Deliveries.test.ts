@@ -10,9 +10,9 @@ import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import {
   addWaiting,
   alter,
-  claim,
   deliveriesOf,
   disabledSince,
+  lease,
   loadStored,
   recordEvent,
   register
@@ -106,11 +106,11 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           values ($1, $2, 1, 1, $3, 'mandate.created', $4)`,
         [organization, mandate, event.id, JSON.stringify(event)]
       )
-      const { claimed } = yield* claim([endpoint])
-      assert.lengthOf(claimed, 1)
+      const { leased } = yield* lease([endpoint])
+      assert.lengthOf(leased, 1)
       const state = "PENDING_APPROVAL"
       const said = { ...event, occurredAt: event.occurred_at, mandateId: mandate, state, version: 1 } as const
-      assert.strictEqual(claimed[0]!.body, webhookBody(said))
+      assert.strictEqual(leased[0]!.body, webhookBody(said))
     }).pipe(onStore(server!.url))
   )
 
@@ -202,9 +202,9 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
       )
       const endpoint = yield* register(newPlace().organization)
       yield* addWaiting(endpoint)
-      const { claimed } = yield* claim([...odd, endpoint], { lasts: 0n })
+      const { leased } = yield* lease([...odd, endpoint], { lasts: 0n })
       assert.deepStrictEqual(
-        claimed.map((one) => one.endpoint.id),
+        leased.map((one) => one.endpoint.id),
         [endpoint.id]
       )
       for (const limit of [1, 2, 100]) {
@@ -212,7 +212,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
         assert.isAtMost(expired.length, limit)
         assert.deepStrictEqual(
           expired.filter((one) => one.endpoint.id === endpoint.id).map(({ delivery }) => delivery.id),
-          claimed.map(({ delivery }) => delivery.id)
+          leased.map(({ delivery }) => delivery.id)
         )
       }
     }).pipe(onStore(server!.url))
@@ -224,8 +224,8 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
       const held = yield* register(newPlace().organization)
       const free = yield* register(newPlace().organization)
       for (const endpoint of [held, free]) yield* addWaiting(endpoint)
-      const { claimed } = yield* claim([held, free])
-      const ends = claimed.map(({ delivery, endpoint, revision }) => {
+      const { leased } = yield* lease([held, free])
+      const ends = leased.map(({ delivery, endpoint, revision }) => {
         const { nextAttemptAt: _at, open, ...rest } = delivery
         const next = { ...rest, state: "delivered" } as const
         return {
@@ -257,7 +257,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
   )
 
   it.live.skipIf(!notesPlans)(
-    "cost a claim the same however many wait, however many endpoints there are",
+    "cost a lease the same however many wait, however many endpoints there are",
     () =>
       Effect.gen(function* () {
         const recorder = yield* Effect.acquireRelease(
@@ -273,7 +273,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           const dead = yield* register(newPlace().organization)
           const blocks = Effect.gen(function* () {
             recorder.clear()
-            const claimed = yield* webhooks.claimDue({
+            const leased = yield* webhooks.leaseDue({
               token: "t",
               limit: 4,
               perEndpoint: 4,
@@ -291,7 +291,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
             yield* query(
               "update {schema}.webhook_delivery set queue = 'due', open_token = null where queue is null"
             )
-            return { claimed: claimed.length, count }
+            return { leased: leased.length, count }
           })
           yield* recordEvent(organization)
           yield* recordEvent(dead.organizationId)
@@ -322,7 +322,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           const many = yield* Effect.replicateEffect(blocks, 8)
           const least = (costs: typeof few) => Math.min(...costs.map(({ count }) => count))
           assert.deepStrictEqual(
-            [...few, ...many].map(({ claimed }) => claimed),
+            [...few, ...many].map(({ leased }) => leased),
             Array(16).fill(4)
           )
           assert.isAtMost(least(many), least(few) + SLACK_BLOCKS)

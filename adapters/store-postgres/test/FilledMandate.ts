@@ -1,4 +1,5 @@
-import { bringUpToDate, type CurrentStream, record } from "@svc/domain/engine/StreamProgram"
+import { appendFacts } from "@svc/domain/engine/AppendFacts"
+import { asOf, type CurrentStream } from "@svc/domain/engine/CurrentStream"
 import { makeIdentifier } from "@svc/domain/Identifiers"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
 import { evolve } from "@svc/domain/mandate/Evolve"
@@ -49,7 +50,7 @@ const recordAll = Effect.fn("recordAll")(function* (
         ]
       : []
   )
-  return yield* record(current, { facts, claims })
+  return yield* appendFacts(current, { facts, claims })
 })
 
 /** Every other reservation is committed, the others cancelled. */
@@ -94,7 +95,7 @@ const proposeAll = Effect.fn("proposeAll")(
         })
       )
     )
-    return yield* recordAll(bringUpToDate(stream, now), proposals)
+    return yield* recordAll(asOf(stream, now), proposals)
   },
   (effect) => untilInTime(effect)
 )

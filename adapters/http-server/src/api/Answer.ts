@@ -1,4 +1,4 @@
-import type { Written } from "@svc/domain/engine/Write"
+import type { WriteResult } from "@svc/domain/engine/WriteRequest"
 
 /** JSON that is sent as it is, byte for byte. */
 export class JsonText {
@@ -22,7 +22,7 @@ export const answer = <A>(body: A | JsonText): Answer<A> => ({ body })
 
 /** The answer to a lifecycle write: a replay says so (part 3). */
 export const written = <A>(
-  { replayed, resource }: Written<A>,
+  { replayed, resource }: WriteResult<A>,
   headers: Readonly<Record<string, string>> = {}
 ): Answer<A> => ({
   body: resource,

@@ -61,7 +61,7 @@ export const numberCursor = (
 }
 
 /** Makes a page of what a store gave: up to `limit` entries, and one more when there are more. */
-export const pageOf = <A, B>(
+export const listPageOf = <A, B>(
   scope: ListScope,
   found: ReadonlyArray<A>,
   limit: number,

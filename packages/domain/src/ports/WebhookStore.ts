@@ -7,8 +7,8 @@ import type { ClaimHolder, ClaimTaken, Stale, StoreUnavailable, UniqueClaim } fr
 /** The organization has as many endpoints that are not deleted as it may. */
 export class EndpointLimitReached extends Data.TaggedError("EndpointLimitReached")<Record<never, never>> {}
 
-/** What a worker was given to do: the attempt is open already. */
-export interface ClaimedDelivery extends StoredDelivery, StoredEndpoint {}
+/** A delivery that a worker has leased, and its endpoint: the attempt is open already. */
+export interface LeasedDelivery extends StoredDelivery, StoredEndpoint {}
 
 /** An endpoint after some of its attempts have ended, and those deliveries. */
 export interface EndedAttempts {
@@ -95,21 +95,22 @@ export class WebhookStore extends Context.Service<
       readonly claims: ReadonlyArray<UniqueClaim>
     }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
     /**
-     * Opens attempts that are due at the store's clock (`isDue`), over all organizations, and answers with them: at most
+     * Leases deliveries that are due at the store's clock (`isDue`), over all organizations: opens an attempt of each
+     * (`beginAttempt`) that lasts for `lasts`, and answers with them. They are at most
      * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
      * endpoints included, more than `perOrganization`, but that up to `assured` of each endpoint are, whatever else its
      * organization has. Endpoints take turns, those first that have least under way, and of
      * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
      * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
      */
-    readonly claimDue: (query: {
+    readonly leaseDue: (query: {
       readonly token: string
       readonly limit: number
       readonly perEndpoint: number
       readonly assured: number
       readonly perOrganization: number
       readonly lasts: Nanos
-    }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
+    }) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreUnavailable>
     /**
      * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this
      * release cannot read is left out.

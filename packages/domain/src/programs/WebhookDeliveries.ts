@@ -4,9 +4,10 @@ import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE, testWebhookBody } from "@svc/protocol/WebhookBody"
 import type { WebhookDelivery } from "@svc/protocol/WebhookEndpoint"
 import { Effect } from "effect"
-import { identifierCursor, pageOf } from "../engine/Cursor.ts"
-import { untilRecorded } from "../engine/StreamProgram.ts"
-import { type Operation, optionallyKeyed, type WriteRequest, type Written } from "../engine/Write.ts"
+import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
+import { type Operation, optionallyKeyed } from "../engine/IdempotencyKey.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
+import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
@@ -42,7 +43,7 @@ export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function
     ...(after === undefined ? {} : { after })
   })
   if (stored === undefined) return yield* new NotFound()
-  return pageOf(
+  return listPageOf(
     scope,
     deliveries,
     limit,
@@ -73,7 +74,7 @@ const addDelivery = <E, R>(
   operation: Operation,
   addition: (ground: Ground) => Effect.Effect<Addition, E, R>
 ): Effect.Effect<
-  Written<WebhookDelivery>,
+  WriteResult<WebhookDelivery>,
   E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
   R | WebhookStore | Randomness
 > => {
@@ -103,8 +104,8 @@ const addDelivery = <E, R>(
     yield* store.addDelivery({ organization, delivery, body, claims })
     return { resource: webhookDeliveryOf(delivery, stored), replayed: false }
   })
-  return untilRecorded(webhookTurn(organization), attempt) as Effect.Effect<
-    Written<WebhookDelivery>,
+  return untilAppended(webhookTurn(organization), attempt) as Effect.Effect<
+    WriteResult<WebhookDelivery>,
     E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
     R | WebhookStore | Randomness
   >

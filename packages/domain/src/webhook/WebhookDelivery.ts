@@ -42,7 +42,7 @@ export interface DeliveryAttempt {
 
 /** An attempt that a worker is making. */
 export interface OpenAttempt {
-  /** Names the worker's claim, and fences its result. */
+  /** Names the worker's lease, and fences its result. */
   readonly token: string
   readonly at: Instant
   /** From then on the worker counts as lost. */
@@ -114,13 +114,13 @@ export const isDue = (
 export const beginAttempt = (
   delivery: WebhookDeliveryState,
   endpoint: Pick<WebhookEndpointState, "generation">,
-  claim: { readonly token: string; readonly now: Instant; readonly lasts: Nanos }
+  lease: { readonly token: string; readonly now: Instant; readonly lasts: Nanos }
 ): WebhookDeliveryState => ({
   ...delivery,
   open: {
-    token: claim.token,
-    at: claim.now,
-    expiresAt: claim.now + claim.lasts,
+    token: lease.token,
+    at: lease.now,
+    expiresAt: lease.now + lease.lasts,
     generation: endpoint.generation
   }
 })

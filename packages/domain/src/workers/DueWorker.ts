@@ -1,7 +1,7 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { readStream } from "../engine/StreamProgram.ts"
+import { readStream } from "../engine/ReadStream.ts"
 import { DueLeases, type DueStream } from "../ports/DueLeases.ts"
 import { type MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
@@ -26,7 +26,7 @@ type Ports = DueLeases | MandateStore | Randomness
  * Records what is due on one stream, and says whether it is up to date now. Once begun it is finished, whoever
  * interrupts. The append is fenced by the revision of the stream: it makes no difference whether the lease still lasts.
  */
-const bringUpToDate = ({
+const appendDueOf = ({
   mandate,
   organization
 }: DueStream): Effect.Effect<boolean, never, MandateStore | Randomness> =>
@@ -56,7 +56,7 @@ const bringUpToDate = ({
   )
 
 /**
- * One round: leases a batch, brings each of its streams up to date, gives those back. A stream that fails keeps its
+ * One round: leases a batch, appends what is due on each of its streams, gives those back. A stream that fails keeps its
  * lease until that runs out, so it neither stops the others nor is tried again at once. Interrupted, the round finishes
  * the streams that it has begun and gives the others back. Answers how many streams it had.
  */
@@ -69,7 +69,7 @@ export const recordDueTransitions: Effect.Effect<number, StoreUnavailable, Ports
     Effect.forEach(
       streams,
       (stream) =>
-        Effect.map(bringUpToDate(stream), (isDone) => {
+        Effect.map(appendDueOf(stream), (isDone) => {
           if (!isDone) failed.add(stream)
         }),
       { concurrency: AT_ONCE, discard: true }

@@ -1,18 +1,18 @@
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Exit } from "effect"
 import type { Randomness } from "../ports/Randomness.ts"
-import type { ClaimedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
+import type { LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint } from "../webhook/WebhookEndpoint.ts"
 import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAttempts.ts"
-import { pauseAfterFailures, untilSince } from "./WorkerPause.ts"
+import { pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
 /** Least time from one write to the next, in nanoseconds: what ends meanwhile goes into one. */
 const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
 
 type KnownEnd = EndedAttempt & { readonly result: AttemptResult }
 
-/** The end of an attempt, and when its claim has certainly run out, on this process's monotonic clock. */
+/** The end of an attempt, and when its lease has certainly run out, on this process's monotonic clock. */
 interface UnrecordedEnd {
   readonly attempt: KnownEnd
   readonly until: bigint
@@ -51,7 +51,7 @@ interface RecorderOptions {
 /**
  * Records the ends of attempts, those of all endpoints that come within `WRITE_EVERY` in one write. An endpoint that
  * somebody else is changing meanwhile, or whose write fails, is written alone, so that it holds up no other. A write that
- * fails is tried again until the claims have run out, when the attempts are used up as `worker_lost`; what the store
+ * fails is tried again until the leases have run out, when the attempts are used up as `worker_lost`; what the store
  * recorded although its answer was lost is not open any more, and is not counted twice.
  */
 export const makeRecorder = ({ run, settled }: RecorderOptions) => {
@@ -123,7 +123,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     isFlushing = true
     return Effect.gen(function* () {
       for (;;) {
-        yield* untilSince(writtenAt, WRITE_EVERY)
+        yield* sleepUntilElapsed(writtenAt, WRITE_EVERY)
         const ready = [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
         if (ready.length === 0) return
         writtenAt = yield* Clock.monotonicTimeNanos
@@ -143,7 +143,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
   })
 
   /** Notes that an attempt begins; what is answered says, once, how it ended, or that nobody will know. */
-  return ({ delivery, endpoint, revision }: ClaimedDelivery) => {
+  return ({ delivery, endpoint, revision }: LeasedDelivery) => {
     const known = { endpoint, revision }
     const fresh: Ledger = { known, open: 0, ended: [], isWriting: false, failures: 0 }
     const ledger = ledgers.get(endpoint.id) ?? fresh

@@ -153,10 +153,10 @@ export const deliveriesOf = Effect.fn("deliveriesOf")(function* (endpoint: Webho
   return deliveries
 })
 
-/** Claims what is due, and gives what belongs to one of the endpoints. */
-export const claim = Effect.fn("claim")(function* (
+/** Leases what is due, and gives what belongs to one of the endpoints. */
+export const lease = Effect.fn("lease")(function* (
   endpoints: ReadonlyArray<WebhookEndpointState>,
-  parts: Partial<Omit<Parameters<WebhookStore["Service"]["claimDue"]>[0], "token">> = {}
+  parts: Partial<Omit<Parameters<WebhookStore["Service"]["leaseDue"]>[0], "token">> = {}
 ) {
   const store = yield* WebhookStore
   const token = newDigest()
@@ -169,10 +169,10 @@ export const claim = Effect.fn("claim")(function* (
     lasts: HOUR,
     ...parts
   }
-  const claimed = yield* store.claimDue(query)
+  const leased = yield* store.leaseDue(query)
   return {
     token,
-    claimed: claimed.filter(({ endpoint }) =>
+    leased: leased.filter(({ endpoint }) =>
       endpoints.some(
         ({ id, organizationId }) => id === endpoint.id && organizationId === endpoint.organizationId
       )
