@@ -23,10 +23,13 @@ export interface EndedAttempts {
 }
 
 /**
- * Webhook endpoints and their deliveries (part 8). The deliveries of an event are recorded by `MandateStore.append`, in
- * the write of the event: one for each endpoint that is active or disabled and wants its type, due at once. For a disabled
- * endpoint that stops once it was disabled for `HELD_SECONDS` or has got `HELD_DELIVERIES` since; the first event after
- * that is `missedSince`, until a reactivation.
+ * Webhook endpoints and their deliveries (part 8). `MandateStore.append` records the deliveries of an event with the
+ * event (`deliveryIdOf`, `pendingDelivery`): one for each endpoint that wants its type and is active, or disabled with
+ * something left of what is kept for it (`isKept`). Once nothing is, the first event is its `missedSince`, until a
+ * reactivation.
+ *
+ * What is decided of endpoints and deliveries is decided by the functions of `webhook/`. A store that selects or changes
+ * many rows in one statement filters by the same rules, on the values that those functions gave it.
  */
 export class WebhookStore extends Context.Service<
   WebhookStore,

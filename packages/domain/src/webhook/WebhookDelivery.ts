@@ -10,11 +10,11 @@ export interface StoredDelivery {
   readonly body: string
 }
 
-/** What came of one attempt: the status of the answer, or why there is none. */
+/** The result of one attempt: the status of the answer, or why there is none. */
 export interface AttemptResult {
   readonly status?: number
   readonly error?: AttemptError
-  /** From the look-up of the name to the end of the answer's headers, or to the failure: whole milliseconds. */
+  /** From name resolution to the end of the response headers or the failure, in whole milliseconds. */
   readonly durationMs: number
 }
 
@@ -79,7 +79,7 @@ export const pendingDelivery = (
   attempts: []
 })
 
-/** A delivery's state as it is shown: what is pending is `frozen` or `cancelled` with its endpoint (part 8). */
+/** A delivery's state as shown: a pending one is `frozen` while its endpoint is disabled, `cancelled` once it is deleted (part 8). */
 export type ShownDeliveryState = "pending" | "delivered" | "exhausted" | "frozen" | "cancelled"
 
 const WAITING: Readonly<Record<WebhookEndpointStatus, ShownDeliveryState>> = {
@@ -146,16 +146,16 @@ const withAttempt = (
   return { ...rest, attempts, nextAttemptAt: now + retryDelay(attempts.length, uniform) }
 }
 
-/** An endpoint and one of its deliveries, which an attempt changes in one write. */
+/** An endpoint and one of its deliveries: the end of an attempt changes both. */
 export interface EndpointAndDelivery {
   readonly endpoint: WebhookEndpointState
   readonly delivery: WebhookDeliveryState
 }
 
 /**
- * Records the result of the attempt that is open (part 8): it is delivered, waits for its next attempt, or is exhausted
- * after the ninth; the endpoint's counters move once. Whatever became of the endpoint meanwhile, the attempt was made, and
- * is recorded. A result under another token comes too late: its attempt was taken for lost, and nothing changes.
+ * Ends the open attempt with its result (part 8): the delivery is delivered, waits for its next attempt, or is exhausted
+ * after the ninth, and the endpoint's counters move once. It counts even if the endpoint was disabled or deleted meanwhile.
+ * `undefined` for a result under another token: that attempt was taken for lost.
  */
 export const finishAttempt = (
   { delivery, endpoint }: EndpointAndDelivery,
@@ -181,8 +181,8 @@ export const finishAttempt = (
 }
 
 /**
- * Takes an open attempt whose worker is lost for made: it is used up as `worker_lost`, and moves no counter (part 8). The
- * endpoint may have got it. `undefined` while the worker still has time.
+ * Ends an open attempt whose worker is lost (part 8). It counts as one of the delivery's attempts, since the endpoint may
+ * have received it, and moves no counter. `undefined` while the lease lasts.
  */
 export const loseAttempt = (
   delivery: WebhookDeliveryState,
@@ -229,5 +229,5 @@ export const afterReactivation = (
   }))
 }
 
-/** Whether what was sent may be sent again as a new delivery (part 8); a test, too, and that once. */
+/** Whether a delivery may be sent again as a new one (part 8): it must have ended. */
 export const mayRedeliver = ({ state }: Pick<WebhookDeliveryState, "state">): boolean => state !== "pending"

@@ -19,42 +19,42 @@ export const ATTEMPTS_AT_ONCE = 1024
 /** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**
- * An organization may have one part of so many of the attempts that a worker has left to begin, and each endpoint the part
- * of that which is its own if there are as many as there may be. The fuller a worker is, the fewer it begins for each, so
- * that however many do not answer, there is room for one that does.
+ * A worker begins attempts of one organization up to this fraction of its free capacity, shared equally among as many
+ * endpoints as an organization may have. The busier the worker, the smaller the share, so that endpoints that never
+ * answer cannot use up its last capacity.
  */
-const SHARE_OF_ORGANIZATION = 4
+const ORGANIZATION_SHARE_DIVISOR = 4
 /**
- * What every endpoint may have whatever its organization has under way, at most, and one part of so many of what is left: an
- * endpoint that answers waits for none of its own organization either.
+ * What every endpoint may have under way however busy its organization is: at most `ASSURED_PER_ENDPOINT`, less as the
+ * worker fills up. So an endpoint that answers does not wait for others of its own organization either.
  */
 const ASSURED_PER_ENDPOINT = 4
-const SHARE_OF_ASSURED = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
+const ASSURED_SHARE_DIVISOR = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
 /** Deliveries that are leased at a time. */
 const LEASE_BATCH = 64
 /**
- * How long a lease lasts, in seconds: longer than an attempt may take (15 s) with the record of its end, so that a slow
- * worker that lives is not taken for lost.
+ * How long a lease lasts, in seconds: longer than an attempt may take (15 s) and its result takes to be recorded, so that
+ * a slow worker is not taken for lost.
  */
 const LEASE_SECONDS = 60n
-/** Least time from one lease to the next, in nanoseconds: what is due by then is leased together. */
+/** Least time between two rounds of leasing, in nanoseconds: what falls due in between is leased together. */
 const LEASE_EVERY = 5n * NANOS_PER_MILLISECOND
 /** How often attempts of lost workers are looked for, in nanoseconds. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
-/** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
+/** Longest that a stopping worker waits for attempts under way; the rest count as lost. */
 export const DRAIN_TIMEOUT = "9 seconds"
 
 const TOKEN_BYTES = 16
 
 /**
- * Hints that something may be due sooner than a worker would look: nothing is wrong when one never comes. A hint that comes
- * while a worker looks is not lost on it.
+ * Hints that something is due sooner than a worker would look by itself. Optional: a hint that never comes only costs
+ * time. One that comes while a worker is looking makes it look again.
  */
 export class WebhookWakeUp extends Context.Reference<{
   readonly notify: () => void
   /** How many hints there were so far. */
   readonly count: () => number
-  /** Settles once there are more than so many. */
+  /** Completes once there have been more than `count` hints. */
   readonly beyond: (count: number) => Effect.Effect<void>
 }>("@svc/domain/workers/WebhookWakeUp", {
   defaultValue: () => {
@@ -126,7 +126,7 @@ const make = Effect.gen(function* () {
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
       Effect.flatMap(ended),
-      // Nothing is lost: the lease runs out, the attempt is used up as `worker_lost`, and the next one comes.
+      // The lease expires, the attempt is recorded as `worker_lost`, and the next one follows.
       Effect.catchCause((cause) =>
         Effect.andThen(abandoned, Effect.logWarning("the end of a webhook attempt is not recorded", cause))
       ),
@@ -139,17 +139,17 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Leases what is due and there is room for; answers whether there may be more. */
+  /** Leases what is due, as far as there is capacity, and begins it; answers whether there may be more. */
   const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
     const room = ATTEMPTS_AT_ONCE - underWay
     const limit = Math.min(LEASE_BATCH, room)
     if (limit === 0) return false
-    const perOrganization = Math.ceil(room / SHARE_OF_ORGANIZATION)
+    const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
     const leased = yield* store.leaseDue({
       token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
       limit,
       perOrganization,
-      assured: Math.ceil(room / SHARE_OF_ASSURED),
+      assured: Math.ceil(room / ASSURED_SHARE_DIVISOR),
       perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
       lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
@@ -180,7 +180,7 @@ const make = Effect.gen(function* () {
     yield* sleepUntilElapsed(leasedAt, LEASE_EVERY)
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
-    // What is leased is begun: a lease that nobody works on would be an attempt that is used up for nothing.
+    // Uninterruptible, because a lease that nobody works on uses up an attempt.
     const mayHaveMore = yield* Effect.uninterruptible(round)
     failures = 0
     if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
@@ -197,9 +197,9 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * Delivers webhooks until it is interrupted, with any number of others at one store (part 8). A slow or dead endpoint holds
- * its own deliveries alone: each has a bound of attempts under way, and endpoints take turns. Interrupted, it leases nothing
- * more and waits for what is under way, no longer than `DRAIN_TIMEOUT`.
+ * Delivers webhooks until it is interrupted (part 8). Any number of workers share one store. A slow or dead endpoint delays
+ * its own deliveries only: each has a limit of attempts under way, and endpoints take turns. Interrupted, it leases nothing
+ * more and waits for the attempts under way, at most `DRAIN_TIMEOUT`.
  */
 export const webhookWorker: Effect.Effect<never, never, Ports> = Effect.scoped(
   Effect.gen(function* () {
