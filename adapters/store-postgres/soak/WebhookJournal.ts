@@ -8,7 +8,7 @@ import type { WebhookPlace } from "./WebhookPorts.ts"
 /*
  * A journal of what happens in the tables of webhooks, which triggers of the soak write in the same transactions. An
  * endpoint's lines are in the order in which its writes took effect, since each holds the endpoint's lock. Of an event there
- * are two lines, before and after its deliveries are made: triggers fire in the order of their names.
+ * are two lines, before its deliveries are made and at the end of the transaction that makes them.
  */
 const INSTALL = `
 create sequence {schema}.soak_seq;
@@ -30,8 +30,9 @@ begin
   return null;
 end
 $line$;
-create trigger a_soak after insert on {schema}.event for each row execute function {schema}.soak_event('event_begun');
-create trigger z_soak after insert on {schema}.event for each row execute function {schema}.soak_event('event_ended');
+create trigger soak_begun after insert on {schema}.event for each row execute function {schema}.soak_event('event_begun');
+create constraint trigger soak_ended after insert on {schema}.event deferrable initially deferred
+  for each row execute function {schema}.soak_event('event_ended');
 
 create function {schema}.soak_endpoint() returns trigger language plpgsql as $line$
 begin

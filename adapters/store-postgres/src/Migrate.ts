@@ -43,9 +43,9 @@ export const pendingMigrations = (
       [inSchema("{schema}.migration", schema)]
     )
     if (found?.present !== true) return MIGRATIONS
-    const rows = yield* client.unsafe<{ readonly id: number }>(
-      inSchema("select id from {schema}.migration", schema)
+    const rows = yield* client.unsafe<{ readonly name: string }>(
+      inSchema("select name from {schema}.migration", schema)
     )
-    const taken = new Set(rows.map(({ id }) => id))
-    return MIGRATIONS.filter(({ id }) => !taken.has(id))
+    const taken = new Set(rows.map(({ name }) => name))
+    return MIGRATIONS.filter(({ name }) => !taken.has(name))
   })

@@ -1,24 +1,20 @@
-import { apiKeyUse } from "./migrations/ApiKeyUse.ts"
-import { appendChange } from "./migrations/AppendChange.ts"
-import { appendChanges } from "./migrations/AppendChanges.ts"
-import { appendOne } from "./migrations/AppendOne.ts"
-import { eventFeed } from "./migrations/EventFeed.ts"
-import { history } from "./migrations/History.ts"
-import { keysOfOrganizations } from "./migrations/KeysOfOrganizations.ts"
-import { leanAppend } from "./migrations/LeanAppend.ts"
-import { leases } from "./migrations/Leases.ts"
-import { loadStream } from "./migrations/LoadStream.ts"
-import { openReservations } from "./migrations/OpenReservations.ts"
-import { operation } from "./migrations/Operation.ts"
-import { tables } from "./migrations/Tables.ts"
-import { webhookBatches } from "./migrations/WebhookBatches.ts"
-import { webhooks } from "./migrations/Webhooks.ts"
-import { withdrawnKeys } from "./migrations/WithdrawnKeys.ts"
+import { schemaStatements } from "./schema/Schema.ts"
 
-/** One step from one form of the schema to the next. A step that was released is never changed. */
+/*
+ * `schema/` holds the schema as it is, which is what one reads and changes; this list holds the way to it. No version has
+ * been published yet, so the one step there is makes the schema as it is.
+ *
+ * What a publication freezes: the text of each step that it brings goes into a file of its own in `migrations/` (of the
+ * first, what `schemaStatements` is then), and its checksum into `test/ReleasedMigrations.ts`. From then on a change is made
+ * twice, in the file in `schema/` and in a step that is appended here; a test holds the two ways against each other. A step
+ * is taken while servers of the release before go on, so what they call and read stays until a later release.
+ */
+
+/** One step from one form of the schema to the next. */
 export interface Migration {
   /** From 1, without gaps. */
   readonly id: number
+  /** Unique; whether a step was taken is known by its name. */
   readonly name: string
   /** Statements, in which `{schema}` stands for the quoted name of the schema. */
   readonly statements: string
@@ -26,22 +22,7 @@ export interface Migration {
 
 /** All steps, in the order in which they are taken. */
 export const MIGRATIONS: ReadonlyArray<Migration> = [
-  { id: 1, name: "tables", statements: tables },
-  { id: 2, name: "load_stream", statements: loadStream },
-  { id: 3, name: "append_change", statements: appendChange },
-  { id: 4, name: "append_changes", statements: appendChanges },
-  { id: 5, name: "open_reservations", statements: openReservations },
-  { id: 6, name: "append_one", statements: appendOne },
-  { id: 7, name: "leases", statements: leases },
-  { id: 8, name: "operation", statements: operation },
-  { id: 9, name: "api_key_use", statements: apiKeyUse },
-  { id: 10, name: "event_feed", statements: eventFeed },
-  { id: 11, name: "webhooks", statements: webhooks },
-  { id: 12, name: "webhook_batches", statements: webhookBatches },
-  { id: 13, name: "lean_append", statements: leanAppend },
-  { id: 14, name: "history", statements: history },
-  { id: 15, name: "withdrawn_keys", statements: withdrawnKeys },
-  { id: 16, name: "keys_of_organizations", statements: keysOfOrganizations }
+  { id: 1, name: "baseline", statements: schemaStatements }
 ]
 
 /** A schema's name as it is written in statements. */
@@ -72,7 +53,7 @@ export const migrationStatement = ({ id, name, statements }: Migration, schema: 
     `do $migration$
 begin
   lock table {schema}.migration in exclusive mode;
-  if exists (select 1 from {schema}.migration where id = ${id}) then return; end if;
+  if exists (select from {schema}.migration where name = '${name}') then return; end if;
 ${statements.trim()}
   insert into {schema}.migration (id, name) values (${id}, '${name}');
 end

@@ -7,13 +7,13 @@ import { CallTimeout, guarded } from "./StoreFault.ts"
 import type { FailedWrites } from "./WriteConnections.ts"
 
 /** Asked on a connection that writes: a session keeps the settings that it began with, and only its own tell. */
-const HEALTH = `select array(select m.id from {schema}.migration m) as migrations,
+const HEALTH = `select array(select m.name from {schema}.migration m) as migrations,
   current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('transaction_read_only') as read_only,
   pg_is_in_recovery() as is_replica`
 
 interface HealthRow {
-  readonly migrations: ReadonlyArray<number>
+  readonly migrations: ReadonlyArray<string>
   readonly fsync: string
   readonly full_page_writes: string
   readonly synchronous_commit: string
@@ -29,7 +29,7 @@ const FAILED_WRITE_COUNTS_FOR_MILLISECONDS = 30_000
 
 const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> => {
   const taken = new Set(row.migrations)
-  const pending = MIGRATIONS.filter(({ id }) => !taken.has(id)).map(({ name }) => name)
+  const pending = MIGRATIONS.map(({ name }) => name).filter((name) => !taken.has(name))
   return [
     ...(pending.length === 0 ? [] : [`Migrations are pending: ${pending.join(", ")}.`]),
     ...(row.is_replica ? ["The database is a replica, which cannot be written."] : []),

@@ -27,8 +27,8 @@ import {
 } from "./RecordCodec.ts"
 import { guarded } from "./StoreFault.ts"
 
-/** Nanoseconds since the epoch by the database's clock. */
-export const CLOCK = "(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000"
+/** The store's clock, in nanoseconds since the epoch (`schema/StoreClock.ts`). */
+export const CLOCK = "{schema}.store_clock()"
 
 /** Events that one statement reads; an answer is read row by row, so none of them is too large. */
 const JOURNAL_PAGE = 200

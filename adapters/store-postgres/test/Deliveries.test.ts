@@ -4,15 +4,14 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
-import { webhookBody } from "@svc/protocol/WebhookBody"
 import { createdChange, HOUR, newIdentifier } from "@svc/testkit/StoreFixtures"
 import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import {
   addWaiting,
   alter,
+  lease,
   deliveriesOf,
   disabledSince,
-  lease,
   loadStored,
   recordEvent,
   register
@@ -28,6 +27,11 @@ import { startRecorder } from "./WireRecorder.ts"
 /** How many more deliveries a disabled endpoint is to have kept, and writers that come at once. */
 const LEFT = 5
 const WRITERS = 20
+
+/** Attempts that may be open at an endpoint, workers that open some at once, and how often they do. */
+const BOUND = 3
+const WORKERS = 6
+const ROUNDS = 20
 
 /** Deliveries that wait at one endpoint, endpoints with nothing due yet, and endpoints that are disabled for good. */
 const QUEUED = 10_000
@@ -67,10 +71,27 @@ const query = (text: string, parameters: ReadonlyArray<unknown> = []) =>
 
 const notesPlans = server !== undefined && (await Effect.runPromise(onServer(canNotePlans)))
 
+/** Opens attempts as the store's statement does, within a transaction of the caller's. */
+const openAttempts = (sql: PgClient.PgClient, endpoint: WebhookEndpointState, perEndpoint: number) =>
+  Effect.map(
+    sql.unsafe<{ readonly o_endpoint: string }>(
+      `select o_endpoint from "${schema}".claim_webhook_attempts($1, 100, $2, $2, 100, $3)`,
+      [randomBytes(6).toString("hex"), perEndpoint, String(HOUR)]
+    ),
+    (opened) => opened.filter(({ o_endpoint }) => o_endpoint === endpoint.id).length
+  )
+
+const openAt = (endpoint: WebhookEndpointState) =>
+  Effect.map(deliveriesOf(endpoint), (found) => found.filter(({ open }) => open !== undefined).length)
+
 /** Copies of an endpoint, in organizations of their own. */
 const copyEndpoint = (endpoint: WebhookEndpointState, count: number) =>
   query(
-    `insert into {schema}.webhook_endpoint
+    `with copied as (
+      insert into {schema}.webhook_attempt_lock (organization, endpoint)
+        select e.organization || n, e.endpoint || n
+        from {schema}.webhook_attempt_lock e, generate_series(1, $2::int) n where e.endpoint = $1
+    ) insert into {schema}.webhook_endpoint
       select e.organization || n, e.endpoint || n, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
         e.held_left, e.missed_since, e.record
       from {schema}.webhook_endpoint e, generate_series(1, $2::int) n where e.endpoint = $1`,
@@ -90,29 +111,6 @@ const copyDeliveries = (endpoint: string, queue: "due" | "frozen", count: number
 
 describe.skipIf(server === undefined)("deliveries on a server", () => {
   afterAll(() => server?.stop())
-
-  it.live("are made for what a release records that knows nothing of them", () =>
-    Effect.gen(function* () {
-      const { mandate, organization } = newPlace()
-      const endpoint = yield* register(organization)
-      const event = {
-        id: newIdentifier("evt_"),
-        type: "mandate.created",
-        occurred_at: "2026-12-01T00:00:00.000000001Z",
-        mandate_version: 1
-      } as const
-      yield* query(
-        `insert into {schema}.event (organization, mandate, seq, schema, id, type, text)
-          values ($1, $2, 1, 1, $3, 'mandate.created', $4)`,
-        [organization, mandate, event.id, JSON.stringify(event)]
-      )
-      const { leased } = yield* lease([endpoint])
-      assert.lengthOf(leased, 1)
-      const state = "PENDING_APPROVAL"
-      const said = { ...event, occurredAt: event.occurred_at, mandateId: mandate, state, version: 1 } as const
-      assert.strictEqual(leased[0]!.body, webhookBody(said))
-    }).pipe(onStore(server!.url))
-  )
 
   it.live("are kept for a disabled endpoint up to the limit exactly, however many write at once", () =>
     Effect.gen(function* () {
@@ -148,11 +146,13 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
         const record = (sql: PgClient.PgClient, mandate: string, type: string, seq: number) => {
           const id = newIdentifier("evt_")
           const event = { id, type, occurred_at: "2026-12-01T00:00:00.000000001Z", mandate_version: seq }
-          return sql.unsafe(
-            `insert into "${schema}".event (organization, mandate, seq, schema, id, type, text)
-            values ($1, $2, $3, 1, $4, $5, $6)`,
-            [organization, mandate, seq, id, type, JSON.stringify(event)]
-          )
+          return sql.unsafe(`select "${schema}".fan_out($1, $2, $3, $4, $5)`, [
+            organization,
+            mandate,
+            id,
+            type,
+            JSON.stringify(event)
+          ])
         }
         const transaction = (order: ReadonlyArray<string>) =>
           Effect.gen(function* () {
@@ -216,6 +216,68 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
         )
       }
     }).pipe(onStore(server!.url))
+  )
+
+  it.live(
+    "of an endpoint are left to the worker that is opening attempts of it; what is due elsewhere goes on",
+    () =>
+      Effect.gen(function* () {
+        const endpoint = yield* register(newPlace().organization)
+        const other = yield* register(newPlace().organization)
+        for (let count = 0; count < 2 * BOUND; count += 1) yield* addWaiting(endpoint)
+        const sql = yield* PgClient.make({ url })
+        const opening = (end: Effect.Effect<void, "rolled back">) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              assert.strictEqual(yield* openAttempts(sql, endpoint, BOUND), BOUND)
+              const waiting = yield* addWaiting(other)
+              const { leased } = yield* lease([endpoint, other], { perEndpoint: BOUND })
+              assert.deepStrictEqual(
+                leased.map(({ delivery }) => delivery.id),
+                [waiting.id]
+              )
+              yield* end
+            })
+          )
+        assert.strictEqual(yield* Effect.flip(opening(Effect.fail("rolled back"))), "rolled back")
+        assert.strictEqual(yield* openAt(endpoint), 0)
+        yield* opening(Effect.void)
+        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND })).leased, 0)
+        assert.strictEqual(yield* openAt(endpoint), BOUND)
+        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND + 1 })).leased, 1)
+      }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
+  )
+
+  it.live(
+    "of an endpoint are attempted as many at once as its bound allows, however many workers open attempts at once",
+    () =>
+      Effect.gen(function* () {
+        const endpoint = yield* register(newPlace().organization)
+        for (let count = 0; count < BOUND; count += 1) yield* addWaiting(endpoint)
+        // Each adds one that waits longer than all before it, so that not all of them want the same ones.
+        let longest = HOUR
+        const work = (sql: PgClient.PgClient) =>
+          Effect.andThen(
+            addWaiting(endpoint, (now) => {
+              longest += HOUR
+              return now - longest
+            }),
+            openAttempts(sql, endpoint, BOUND)
+          )
+        const workers = yield* Effect.replicateEffect(PgClient.make({ url, maxConnections: 1 }), WORKERS)
+        const rounds = Effect.replicateEffect(
+          Effect.gen(function* () {
+            const opened = yield* Effect.forEach(workers, work, { concurrency: "unbounded" })
+            yield* query(
+              "update {schema}.webhook_delivery set queue = 'due', open_token = null where endpoint = $1",
+              [endpoint.id]
+            )
+            return opened.reduce((sum, count) => sum + count, 0)
+          }),
+          ROUNDS
+        )
+        assert.deepStrictEqual(yield* rounds, Array(ROUNDS).fill(BOUND))
+      }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
   )
 
   it.live("of several endpoints are recorded without waiting for one that somebody holds", () =>

@@ -8,10 +8,7 @@ import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
-/*
- * An event whose transaction began early and commits late, by a process that knows nothing of the feed's order: it says
- * only what the release before said.
- */
+/* An event whose transaction began early and commits late. Its position is the table's to give. */
 
 const server = await startTestPostgres()
 const url = Redacted.make(server?.url ?? "")

@@ -159,7 +159,7 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     assert.strictEqual(await early.ended, 78)
     assert.match(
       early.output(),
-      /^svc serve: the database lacks migrations \(tables, .*\); run svc migrate\n$/u
+      /^svc serve: the database lacks migrations \(baseline.*\); run svc migrate\n$/u
     )
     await svc(["migrate"])
     assert.strictEqual(await svc(["migrate"]), "up to date\n")

@@ -7,7 +7,6 @@ import { storeContract } from "@svc/testkit/StoreContract"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, quoteSchema } from "../src/Migrations.ts"
-import { keysOfOrganizations } from "../src/migrations/KeysOfOrganizations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
@@ -78,17 +77,12 @@ const judged = (texts: ReadonlyArray<string>, tables: DataTables) => {
   }
 }
 
-/** A step of the schema that goes through the data of all organizations once. */
-const isOfMigration = (text: string): boolean => inSchema(keysOfOrganizations, schema).includes(text.trim())
-
 const judgedPlans = (plans: ReturnType<typeof executedPlans>, tables: DataTables) => {
-  const across = plans
-    .filter(({ text }) => !isOfMigration(text))
-    .flatMap(({ plan, text }) =>
-      unnarrowedScans(plan, tables)
-        .filter((index) => !NO_DATA.has(index))
-        .map((index) => ({ index, text: text.replaceAll(/\s+/gu, " ") }))
-    )
+  const across = plans.flatMap(({ plan, text }) =>
+    unnarrowedScans(plan, tables)
+      .filter((index) => !NO_DATA.has(index))
+      .map((index) => ({ index, text: text.replaceAll(/\s+/gu, " ") }))
+  )
   return {
     unlisted: across.filter(({ index }) => !ACROSS_ORGANIZATIONS.some((listed) => listed.index === index)),
     met: ACROSS_ORGANIZATIONS.filter((listed) => across.some(({ index }) => index === listed.index))

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import {
   isWithdrawn,
@@ -9,8 +8,6 @@ import {
 } from "@svc/domain/ports/SigningKeyRecords"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Context, Effect, Layer, Redacted, Result } from "effect"
-import { Reactivity } from "effect/reactivity"
-import { inSchema, MIGRATIONS, migrationStatement, preparation } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
@@ -56,32 +53,6 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
       assert.strictEqual(found.keys.length, 1)
       assert.strictEqual(signing(found), kids(found)[0])
       assert.strictEqual(found.keys[0]?.sealed, `of ${kids(found)[0]}`)
-    })
-  )
-
-  it.live("a key of the release before goes on to sign", () =>
-    Effect.gen(function* () {
-      const schema = newSchema()
-      const { publicJwk, sealed } = keyOf("old")
-      const record = JSON.stringify({ schema: 1, value: publicJwk })
-      yield* Effect.gen(function* () {
-        const client = yield* PgClient.make({ url })
-        for (const text of preparation(schema)) yield* client.unsafe(text).unprepared
-        for (const step of MIGRATIONS.slice(0, 3)) {
-          yield* client.unsafe(migrationStatement(step, schema)).unprepared
-        }
-        const insert = inSchema(
-          "insert into {schema}.signing_key values ('', 'old', 'SIGNING', 1, $1, $2)",
-          schema
-        )
-        yield* client.unsafe(insert, [record, sealed])
-      }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
-      const { list, rotate } = yield* recordsIn(schema)
-      const found = yield* list
-      assert.deepStrictEqual(found.keys, [{ publicJwk, sealed, createdAt: 1n, signsFrom: 0n }])
-      assert.strictEqual(signing(found), "old")
-      yield* rotate(keyOf("new"), { delay: DELAY })
-      assert.strictEqual(signing(yield* list), "old")
     })
   )
 

@@ -1,4 +1,4 @@
-/** Every command of the README that a newcomer pastes, in each shell that they may paste it into. */
+/** Every command that a newcomer pastes, from README.md and docs/webhooks.md, in each shell that they may paste it into. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs"
 import { createServer } from "node:net"
@@ -9,19 +9,21 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url))
 const README = readFileSync(join(ROOT, "README.md"), "utf8")
+const WEBHOOKS_PAGE = readFileSync(join(ROOT, "docs/webhooks.md"), "utf8")
 const GIVE_UP_MS = 180_000
 
-/** The commands of a section, block by block, without their indentation. */
-const blocksOf = (section: string): ReadonlyArray<string> => {
-  const text = new RegExp(`\n## ${section}\n([\\s\\S]*?)(?:\n## |$)`, "u").exec(README)?.[1] ?? ""
-  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)\n\1```/gmu)].map(([, indentation, block = ""]) =>
+const sectionOf = (document: string, section: string): string =>
+  new RegExp(`\n## ${section}\n([\\s\\S]*?)(?:\n## |$)`, "u").exec(document)?.[1] ?? ""
+
+/** The commands of a text, block by block, without their indentation. */
+const blocksOf = (text: string): ReadonlyArray<string> =>
+  [...text.matchAll(/^( *)```sh\n([\s\S]*?)\n\1```/gmu)].map(([, indentation, block = ""]) =>
     block.replaceAll(new RegExp(`^${indentation}`, "gmu"), "")
   )
-}
 
-const [START, QUICKSTART, ...moreOfStart] = blocksOf("Start")
-const TOUR = blocksOf("Tour")
-const WEBHOOKS = blocksOf("Webhooks")
+const [START, QUICKSTART, ...moreOfStart] = blocksOf(sectionOf(README, "Start"))
+const TOUR = blocksOf(sectionOf(README, "Tour"))
+const WEBHOOKS = blocksOf(WEBHOOKS_PAGE)
 const LISTEN = WEBHOOKS.at(-1) ?? ""
 
 /** Shells as one pastes into them: interactive, with nobody's settings. A tour of Node 20 or later is all they need. */
@@ -119,7 +121,7 @@ const script = (): string =>
     .map((block) => (block.includes("$DELIVERY/redelivery") ? `${DELIVERED}\n${block}` : block))
     .join("\n")
 
-describe("the README", () => {
+describe("the commands of README.md and docs/webhooks.md", () => {
   beforeAll(async () => {
     const env = { SVC_PORT: String(await freePort()), SVC_APPROVAL_PORT: String(await freePort()) }
     const { child, closed, written } = run("sh", ["-c", START ?? ""], { ...env, SVC_STORE: "memory" })
@@ -134,14 +136,14 @@ describe("the README", () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("has the commands that are tried here, and none with a comment, which zsh takes for arguments", () => {
+  it("are those that are tried here, and none has a comment, which zsh takes for arguments", () => {
     assert.deepStrictEqual([START, QUICKSTART, moreOfStart], ["npm start", "npm run quickstart", []])
     assert.isAbove(TOUR.length, 5)
     assert.isAbove(WEBHOOKS.length, 4)
     for (const block of [...TOUR, ...WEBHOOKS]) assert.notMatch(block, /(?:^|\s)#(?:\s|$)/mu)
   })
 
-  it("begins with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
+  it("begin with a whole lifecycle", { timeout: GIVE_UP_MS }, async () => {
     const { closed, written } = run("sh", ["-c", QUICKSTART ?? ""], {})
     await closed
     assert.include(written.output, "evidence verified", written.errors)

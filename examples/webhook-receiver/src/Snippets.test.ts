@@ -7,8 +7,7 @@ import { WEBHOOKS } from "@svc/protocol/api/WebhookDocument"
 import { webhookSignature } from "@svc/protocol/WebhookSignature"
 import { afterAll, assert, describe, it } from "vitest"
 
-const README = readFileSync(new URL("../../../README.md", import.meta.url), "utf8")
-const WEBHOOK_SECTION = /\n## Webhooks\n([\s\S]*?)\n## /u.exec(README)?.[1] ?? ""
+const WEBHOOKS_PAGE = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8")
 
 /** The blocks of a language, without their indentation. */
 const blocksOf = (markdown: string, language: string): ReadonlyArray<string> =>
@@ -47,8 +46,8 @@ const CASES: ReadonlyArray<Case> = [
 const expected = CASES.map((one) => one.expected)
 
 describe("the verification", () => {
-  it("that the README shows is right", async () => {
-    const [snippet = "", ...more] = blocksOf(WEBHOOK_SECTION, "js")
+  it("that docs/webhooks.md shows is right", async () => {
+    const [snippet = "", ...more] = blocksOf(WEBHOOKS_PAGE, "js")
     assert.deepStrictEqual(more, [])
     const file = join(folder, "verify.mjs")
     writeFileSync(file, snippet)

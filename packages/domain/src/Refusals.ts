@@ -24,7 +24,7 @@ export class InvalidCursor extends Data.TaggedError("InvalidCursor")<Record<neve
  */
 export class HistoryChanged extends Data.TaggedError("HistoryChanged")<Record<never, never>> {}
 
-/** The key stands for other input of the same operation (part 3). */
+/** The key stands for other input (part 3). */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<Record<never, never>> {}
 
 /** The resource is in a state in which the operation has no meaning. */

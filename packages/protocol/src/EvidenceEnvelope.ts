@@ -13,7 +13,7 @@ import {
 } from "./P256.ts"
 import { parseStrictJson } from "./StrictJson.ts"
 
-/** Value of `format` and of the payload's `schema` (part 9 of the interface). */
+/** Value of `format` and of the payload's `schema` (part 7). */
 export const EVIDENCE_FORMAT = "svc.evidence.v1"
 
 /** Longest `protected` that a verifier looks at, in characters; ours are about 100. */
@@ -74,7 +74,7 @@ export type EvidenceFault =
   | "payload_malformed"
   | "schema_unsupported"
 
-/** The envelope is not evidence of this service: a security incident for whoever holds it (part 4). */
+/** The envelope is not evidence of this service: a security incident for whoever holds it (part 7). */
 export class EvidenceInvalid extends Data.TaggedError("EvidenceInvalid")<{
   readonly reason: EvidenceFault
 }> {}
@@ -180,9 +180,9 @@ const publicKeyOf = (key: Readonly<Record<string, unknown>>): Uint8Array | undef
 }
 
 /**
- * Verifies an evidence envelope against the service's key set, by the evidence verification rules of
- * part 4 of the interface: format, exact members, `alg` and `kid`, one matching key, signature over
- * the text as received, and only then the payload and its `schema`.
+ * Verifies an evidence envelope against the service's key set, by the verification rules of part 7: format, exact
+ * members, `alg` and `kid`, one matching key, signature over the text as received, and only then the payload and its
+ * `schema`.
  *
  * Says who signed which bytes. Whether the events in them hold together is for a deep verifier (part 7).
  * `envelope` and `keySet` are parsed JSON of any shape. An envelope that came as bytes is for

@@ -10,7 +10,7 @@ export const WEBHOOK_TOLERANCE_SECONDS = 300
 
 export const WEBHOOK_SECRET_PREFIX = "svc_wh_"
 
-/** Random bytes of a webhook secret (part 6 of the interface). */
+/** Random bytes of a webhook secret (part 8). */
 export const WEBHOOK_SECRET_BYTES = 32
 
 export type WebhookSignatureFault =

@@ -16,10 +16,10 @@ import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
 /*
- * The commands under "Configure and operate" in README.md, as they stand there, in the live environment.
+ * The commands under "Commands" in docs/configuration.md, as they stand there, in the live environment.
  */
 
-const README = readFileSync(new URL("../../../../README.md", import.meta.url), "utf8")
+const PAGE = readFileSync(new URL("../../../../docs/configuration.md", import.meta.url), "utf8")
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-operate-"))),
@@ -28,7 +28,7 @@ const folder = Effect.acquireRelease(
 
 /** The lines of the block, each as its words: without comments, what is continued on one line, without quotes. */
 const commandsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
-  const section = text.slice(text.indexOf("\n## Configure and operate"))
+  const section = text.slice(text.indexOf("\n## Commands"))
   const block = /```sh\n(?<lines>[\s\S]*?)```/u.exec(section)?.groups?.lines ?? ""
   return block
     .replaceAll("\\\n", " ")
@@ -59,12 +59,12 @@ const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) 
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-describe("the operating commands of the README", () => {
+describe("the operating commands of docs/configuration.md", () => {
   it.live(
     "run as they are written, in the live environment",
     () =>
       Effect.gen(function* () {
-        const commands = commandsOf(README)
+        const commands = commandsOf(PAGE)
         assert.isAbove(commands.length, 10)
         const place = yield* folder
         const file = (name: string, text: string) => {

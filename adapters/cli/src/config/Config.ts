@@ -47,7 +47,7 @@ const parseMasterKey = (text: string): Redacted.Redacted<Uint8Array> | undefined
   return bytes?.length === MASTER_KEY_BYTES ? Redacted.make(bytes, { label: "master key" }) : undefined
 }
 
-/** A webhook secret (part 6 of the interface), if it is one. */
+/** A webhook secret (part 8), if it is one. */
 export const parseWebhookSecret = (text: string): Redacted.Redacted | undefined => {
   if (!text.startsWith(WEBHOOK_SECRET_PREFIX)) return undefined
   const bytes = decodeBase64Url(text.slice(WEBHOOK_SECRET_PREFIX.length))

@@ -99,7 +99,7 @@ const takeLanguages = async () => {
   }
 }
 
-/** Those in the README, which are copied from here to `docs/`. */
+/** Those on docs/approval-page.md, which are copied from here to `docs/`. */
 const takeReadme = async () => {
   const inWindow = [async () => undefined, false] as const
   await take("approval-phone", await site.newLink(MANDATES.EUR), { ...PHONE, ...LIGHT }, ...inWindow)

@@ -51,7 +51,7 @@ const headersOf = (baseUrl: string): Readonly<Record<string, string>> => ({
 
 const groups = Object.values(Api.groups) as ReadonlyArray<HttpApiGroup.Constraint>
 
-/** The API's listener (parts 1 to 5, 7 and 9). The store and the other ports are provided outside of it. */
+/** The API's listener (parts 1 to 9, without the approval origin). The store and the other ports are provided outside of it. */
 export const layer = (options: ApiServerOptions) =>
   Layer.unwrap(
     Effect.map(Deployment, ({ baseUrl }) =>

@@ -14,7 +14,7 @@ import { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
 /** Random bytes of an API key (part 9). */
 export const API_KEY_BYTES = 32
 
-/** What every key of an environment begins with (interface, part 5). */
+/** What every key of an environment begins with (part 9). */
 export const apiKeyPrefix = (environment: Environment): string => `svc_${environment}_`
 
 /** The text of a key: prefix and base64url of 32 random bytes. */

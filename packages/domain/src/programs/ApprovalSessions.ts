@@ -38,7 +38,7 @@ import {
   type ValidationFailed
 } from "../Refusals.ts"
 
-/** How long an approval session is open, in seconds (interface, part 8). */
+/** How long an approval session is open, in seconds (part 6). */
 export const APPROVAL_SESSION_SECONDS = 300n
 /** Random bytes of an approval token. */
 export const APPROVAL_TOKEN_BYTES = 32

@@ -119,7 +119,7 @@ export const readAuthorization = Effect.fn("readAuthorization")(function* (query
   return yield* shown(current, query.authorizationId)
 })
 
-/** Authorizations of a mandate, newest first (part 4, GET /v1/mandates/{mandate_id}/authorizations). */
+/** Authorizations of a mandate, newest first (part 5, GET /v1/mandates/{mandate_id}/authorizations). */
 export const listAuthorizations = Effect.fn("listAuthorizations")(function* (query: {
   readonly organization: string
   readonly mandateId: string

@@ -232,7 +232,7 @@ export const listPeriods = Effect.fn("listPeriods")(function* (query: {
 })
 
 /**
- * The journal of a mandate, ascending (part 4, GET /v1/mandates/{mandate_id}/events). Entries are the canonical texts of
+ * The journal of a mandate, ascending (part 7, GET /v1/mandates/{mandate_id}/events). Entries are the canonical texts of
  * the events, to be shown as they are.
  */
 export const listEvents = Effect.fn("listEvents")(function* (query: {

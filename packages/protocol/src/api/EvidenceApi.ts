@@ -5,7 +5,7 @@ import { readProblems } from "./ApiProblems.ts"
 import { mandateParams } from "./RequestParts.ts"
 import { READ, RouteRule } from "./RouteRule.ts"
 
-/** Media type of the evidence envelope (part 4 of the interface). */
+/** Media type of the evidence envelope (part 7). */
 export const EVIDENCE_MEDIA_TYPE = "application/jose+json"
 
 const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id/evidence", {

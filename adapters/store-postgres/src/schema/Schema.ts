@@ -1,0 +1,69 @@
+import { acknowledgeHistory } from "./operation/AcknowledgeHistory.ts"
+import { databaseIdentity } from "./operation/DatabaseIdentity.ts"
+import { firstHistory } from "./operation/FirstHistory.ts"
+import { historyState } from "./operation/HistoryState.ts"
+import { historyTable } from "./operation/HistoryTable.ts"
+import { operatorLogTable } from "./operation/OperatorLogTable.ts"
+import { organizationTables } from "./operation/OrganizationTables.ts"
+import { rotateSigningKey } from "./operation/RotateSigningKey.ts"
+import { signingKeyTable } from "./operation/SigningKeyTable.ts"
+import { withdrawSigningKey } from "./operation/WithdrawSigningKey.ts"
+import { storeClock } from "./StoreClock.ts"
+import { appendChanges } from "./streams/AppendChanges.ts"
+import { appendOne } from "./streams/AppendOne.ts"
+import { approvalTables } from "./streams/ApprovalTables.ts"
+import { leaseDue } from "./streams/LeaseDue.ts"
+import { leaseTable } from "./streams/LeaseTable.ts"
+import { loadStream } from "./streams/LoadStream.ts"
+import { releaseLeases } from "./streams/ReleaseLeases.ts"
+import { streamTables } from "./streams/StreamTables.ts"
+import { takeClaims } from "./streams/TakeClaims.ts"
+import { addWebhookDelivery } from "./webhooks/AddWebhookDelivery.ts"
+import { changeWebhookEndpoint } from "./webhooks/ChangeWebhookEndpoint.ts"
+import { claimWebhookAttempts } from "./webhooks/ClaimWebhookAttempts.ts"
+import { fanOut } from "./webhooks/FanOut.ts"
+import { recordWebhookEnds } from "./webhooks/RecordWebhookEnds.ts"
+import { replaceWebhookEndpoint } from "./webhooks/ReplaceWebhookEndpoint.ts"
+import { webhookBody } from "./webhooks/WebhookBody.ts"
+import { webhookQueues } from "./webhooks/WebhookQueues.ts"
+import { webhookTables } from "./webhooks/WebhookTables.ts"
+
+const TABLES = [
+  organizationTables,
+  streamTables,
+  approvalTables,
+  leaseTable,
+  webhookTables,
+  signingKeyTable,
+  operatorLogTable,
+  historyTable
+]
+
+const FUNCTIONS = [
+  storeClock,
+  loadStream,
+  takeClaims,
+  webhookBody,
+  fanOut,
+  appendOne,
+  appendChanges,
+  leaseDue,
+  releaseLeases,
+  replaceWebhookEndpoint,
+  changeWebhookEndpoint,
+  addWebhookDelivery,
+  webhookQueues,
+  claimWebhookAttempts,
+  recordWebhookEnds,
+  rotateSigningKey,
+  withdrawSigningKey,
+  databaseIdentity,
+  historyState,
+  acknowledgeHistory
+]
+
+/**
+ * The schema as it is now, for an empty database. In all tables that hold an organization's data the primary key begins
+ * with the organization, and text is compared by its bytes. Migrations lead to the same (`Migrations.ts`).
+ */
+export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory].join("")

@@ -1,0 +1,25 @@
+/**
+ * Approval sessions of mandates, found by the hash of their token, which names the organization; and subjects with
+ * their passkeys. Both are written by appends alone, but for a subject that an operator changes.
+ */
+export const approvalTables = `
+create table {schema}.approval_session (
+  organization text collate "C" not null,
+  session text collate "C" not null,
+  mandate text collate "C" not null,
+  ordinal bigint not null, -- rises from session to session of a mandate
+  token_hash text collate "C" not null,
+  record text not null,
+  primary key (organization, session)
+);
+create unique index approval_session_token on {schema}.approval_session (token_hash);
+create index approval_session_ordinal on {schema}.approval_session (organization, mandate, ordinal);
+
+create table {schema}.subject (
+  organization text collate "C" not null,
+  subject text collate "C" not null,
+  revision bigint not null, -- compared by whoever replaces the record
+  record text not null,
+  primary key (organization, subject)
+);
+`

@@ -1,0 +1,76 @@
+/**
+ * Mandates: the stream of each with its events, its authorizations, and the unique claims of what its appends name.
+ *
+ * What the domain folds is kept as text in `snapshot`, `record` and `reservation`; the columns beside it are what
+ * statements look for. Instants are nanoseconds since the epoch; those beyond the range of a bigint are held at its
+ * end, for comparison only.
+ */
+export const streamTables = `
+create table {schema}.stream (
+  organization text collate "C" not null,
+  mandate text collate "C" not null,
+  revision bigint not null, -- counts appends, those without events too
+  seq bigint not null, -- counts events
+  hash text not null, -- of the last event
+  occurred_at bigint not null, -- of the last event
+  bytes bigint not null, -- of all event texts
+  schema integer not null, -- of the latest release that wrote the stream
+  state text collate "C" not null,
+  subject text collate "C" not null,
+  next_due bigint, -- when the next transition is due by time alone
+  snapshot text not null,
+  primary key (organization, mandate)
+);
+create index stream_subject on {schema}.stream (organization, subject, mandate);
+create index stream_state on {schema}.stream (organization, state, mandate);
+create index stream_due on {schema}.stream (organization, next_due, mandate) where next_due is not null;
+create index stream_due_of_all on {schema}.stream (next_due, mandate) where next_due is not null;
+
+-- The text is never rewritten. The position orders an organization's events over all its mandates: by the transaction that
+-- recorded them, and within one by mandate and seq. A transaction gets its number before it writes, and a reader who stays
+-- below the lowest number that is still at work meets nothing later that should have come before. That needs no sequence and
+-- no lock, and costs an append one entry of an index.
+create table {schema}.event (
+  organization text collate "C" not null,
+  mandate text collate "C" not null,
+  seq bigint not null,
+  position bigint not null default pg_current_xact_id()::text::bigint,
+  schema integer not null,
+  id text collate "C" not null,
+  type text collate "C" not null,
+  text text not null,
+  primary key (organization, mandate, seq)
+);
+create index event_feed on {schema}.event (organization, position, mandate, seq);
+
+-- expires_at and reservation are set while the authorization is open. The index of those reuses its entries, since at most
+-- 256 may be open at a time, whereas the one by state keeps an entry of each reservation that there ever was until the
+-- table is vacuumed.
+create table {schema}.authorization_row (
+  organization text collate "C" not null,
+  authorization_id text collate "C" not null,
+  mandate text collate "C" not null,
+  ordinal bigint not null,
+  state text collate "C" not null,
+  expires_at bigint,
+  reservation text,
+  record text not null,
+  primary key (organization, authorization_id)
+);
+create unique index authorization_row_ordinal on {schema}.authorization_row (organization, mandate, ordinal);
+create index authorization_row_state on {schema}.authorization_row (organization, mandate, state, ordinal);
+create index authorization_row_open on {schema}.authorization_row (organization, mandate, (ordinal % 256))
+  where reservation is not null;
+
+-- Names that may be used once: idempotency keys, commitments, identity assertions, challenges. The fingerprint says whether
+-- a repetition asks for the same, the resource what came of it. One that has expired may be taken again.
+create table {schema}.claim (
+  organization text collate "C" not null,
+  kind text collate "C" not null,
+  name text collate "C" not null,
+  fingerprint text not null,
+  resource text not null,
+  expires_at bigint,
+  primary key (organization, kind, name)
+);
+`

@@ -1,0 +1,59 @@
+/**
+ * Records the ends of attempts, of many endpoints in one statement: endpoints, and deliveries of which `p_places` says
+ * to which endpoint of the list each belongs. Answers the places that were recorded, each with all of its deliveries:
+ * not those that are stale nor, where there are several, those that somebody else holds, which nobody here waits for.
+ */
+export const recordWebhookEnds = `
+create or replace function {schema}.record_webhook_ends(
+  p_organizations text[], p_endpoints text[], p_expected text[], p_statuses text[], p_held_until text[],
+  p_held_left text[], p_records text[],
+  p_places text[], p_deliveries text[], p_tokens text[], p_states text[], p_next_attempts text[], p_attempts text[]
+) returns setof bigint
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+  set plan_cache_mode = force_generic_plan as $record$
+declare
+  v_taken bigint[];
+  v_stale bigint[];
+begin
+  if cardinality(p_endpoints) = 1 then
+    select array_agg(1) into v_taken from (
+      select from {schema}.webhook_endpoint e where e.organization = p_organizations[1]
+        and e.endpoint = p_endpoints[1] and e.revision = p_expected[1]::bigint for update
+    ) l;
+  else
+    select array_agg(l.place) into v_taken from (
+      select p.place from unnest(p_organizations, p_endpoints, p_expected) with ordinality
+          p (organization, endpoint, expected, place)
+        join {schema}.webhook_endpoint e on e.organization = p.organization and e.endpoint = p.endpoint
+        where e.revision = p.expected::bigint
+        order by p.organization, p.endpoint for update of e skip locked
+    ) l;
+  end if;
+  -- Whoever changes an open attempt holds its endpoint first.
+  select array_agg(d.place) into v_stale from unnest(p_places::bigint[], p_deliveries, p_tokens) d (place, delivery, token)
+    where not exists (
+      select from {schema}.webhook_delivery w where w.organization = p_organizations[d.place]
+        and w.endpoint = p_endpoints[d.place] and w.delivery = d.delivery and w.open_token = d.token);
+  select array_agg(t.place) into v_taken from unnest(v_taken) t (place)
+    where v_stale is null or t.place <> all (v_stale);
+  if v_taken is null then return; end if;
+
+  update {schema}.webhook_endpoint e set revision = e.revision + 1, status = p_statuses[t.place],
+      held_until = nullif(p_held_until[t.place], '')::bigint, record = p_records[t.place],
+      held_left = case when p_statuses[t.place] = 'disabled' and e.status = 'disabled' then e.held_left
+        else nullif(p_held_left[t.place], '')::bigint end
+    from unnest(v_taken) t (place)
+    where e.organization = p_organizations[t.place] and e.endpoint = p_endpoints[t.place];
+  update {schema}.webhook_delivery w set state = d.state, next_attempt_at = nullif(d.next_attempt, '')::bigint,
+      attempts = d.attempts,
+      queue = case when d.state <> 'pending' then null when p_statuses[d.place] = 'active' then 'later'
+        else 'frozen' end,
+      open_token = null, open_at = null, open_expires_at = null, open_generation = null
+    from unnest(p_places::bigint[], p_deliveries, p_states, p_next_attempts, p_attempts)
+      d (place, delivery, state, next_attempt, attempts)
+    where d.place = any (v_taken) and w.organization = p_organizations[d.place] and w.endpoint = p_endpoints[d.place]
+      and w.delivery = d.delivery;
+  return query select unnest(v_taken);
+end
+$record$;
+`
