@@ -10,6 +10,7 @@ import {
   StoreUnavailable,
   type StreamChange
 } from "@svc/domain/ports/MandateStore"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
 import type { AppendRefusal } from "./AppendLanes.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
@@ -41,7 +42,7 @@ const TYPES = [
   ..."bigint text bigint bigint".split(" "),
   ..."bigint text bigint bigint".split(" "),
   ..."integer text text bigint text".split(" "),
-  ..."text[] text[] text[]".split(" "),
+  ..."text[] text[] text[] text[] text[]".split(" "),
   ..."text[] bigint[] text[] text[] text[] text[]".split(" "),
   ..."text[] text[] text[]".split(" "),
   ..."text text".split(" "),
@@ -73,7 +74,7 @@ const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
     String(headBefore?.seq ?? 0),
     headBefore?.hash ?? null,
     String(headBefore?.bytes ?? 0),
-    String((headBefore ?? headAfter).occurredAt),
+    String(headBefore?.occurredAt ?? 0),
     String(headAfter.seq),
     headAfter.hash,
     String(headAfter.occurredAt),
@@ -117,6 +118,8 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
     events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ text }) => text),
+    events.map(({ notification }) => notification),
+    events.map(({ id }) => deliveryStemOf(id)),
     ...authorizationColumns(change.authorizations),
     sessions.map(({ id }) => id),
     sessions.map(({ tokenHash }) => tokenHash),

@@ -1,4 +1,5 @@
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect, Exit } from "effect"
 import type { GroupOutcome } from "./AppendLanes.ts"
 import { authorizationColumns, byBytes, fault } from "./PostgresAppend.ts"
@@ -10,7 +11,7 @@ interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
 }
 
-const LISTS = 32
+const LISTS = 34
 
 const APPEND = `select * from {schema}.append_changes($1::integer, ${Array.from(
   { length: LISTS },
@@ -32,7 +33,7 @@ const streamColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Readon
   group.map(({ headBefore }) => String(headBefore?.seq ?? 0)),
   group.map(({ headBefore }) => headBefore?.hash ?? ""),
   group.map(({ headBefore }) => String(headBefore?.bytes ?? 0)),
-  group.map(({ headAfter, headBefore }) => String((headBefore ?? headAfter).occurredAt)),
+  group.map(({ headBefore }) => String(headBefore?.occurredAt ?? 0)),
   group.map(({ headAfter }) => String(headAfter.seq)),
   group.map(({ headAfter }) => headAfter.hash),
   group.map(({ headAfter }) => String(headAfter.occurredAt)),
@@ -49,7 +50,9 @@ const eventColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Readonl
     events.map(({ number }) => number),
     events.map(({ part }) => part.id),
     events.map(({ part }) => part.type),
-    events.map(({ part }) => part.text)
+    events.map(({ part }) => part.text),
+    events.map(({ part }) => part.notification),
+    events.map(({ part }) => deliveryStemOf(part.id))
   ]
 }
 

@@ -1,5 +1,6 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { deliverySuffixOf } from "@svc/domain/webhook/DeliveryId"
 import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
@@ -182,12 +183,12 @@ const calls = (name: string, types: string): string => {
   return `select * from {schema}.${name}(${casts.join(", ")})`
 }
 
-const PUT_TYPES = "text text bigint text text[] bigint bigint bigint text"
+const PUT_TYPES = "text text text bigint text text[] bigint bigint bigint text"
 const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const LEASE = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
+const LEASE = calls("lease_webhook_attempts", "text bigint bigint bigint bigint bigint")
 const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
@@ -216,6 +217,7 @@ const endpointParameters = (
   return [
     organization,
     next.id,
+    deliverySuffixOf(next.id),
     expected === "absent" ? null : String(expected),
     next.status,
     next.eventTypes ?? ["*"],

@@ -3,15 +3,16 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { createdChange, HOUR, newIdentifier } from "@svc/testkit/StoreFixtures"
 import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import {
   addWaiting,
   alter,
-  lease,
   deliveriesOf,
   disabledSince,
+  lease,
   loadStored,
   recordEvent,
   register
@@ -75,7 +76,7 @@ const notesPlans = server !== undefined && (await Effect.runPromise(onServer(can
 const openAttempts = (sql: PgClient.PgClient, endpoint: WebhookEndpointState, perEndpoint: number) =>
   Effect.map(
     sql.unsafe<{ readonly o_endpoint: string }>(
-      `select o_endpoint from "${schema}".claim_webhook_attempts($1, 100, $2, $2, 100, $3)`,
+      `select o_endpoint from "${schema}".lease_webhook_attempts($1, 100, $2, $2, 100, $3)`,
       [randomBytes(6).toString("hex"), perEndpoint, String(HOUR)]
     ),
     (opened) => opened.filter(({ o_endpoint }) => o_endpoint === endpoint.id).length
@@ -92,7 +93,7 @@ const copyEndpoint = (endpoint: WebhookEndpointState, count: number) =>
         select e.organization || n, e.endpoint || n
         from {schema}.webhook_attempt_lock e, generate_series(1, $2::int) n where e.endpoint = $1
     ) insert into {schema}.webhook_endpoint
-      select e.organization || n, e.endpoint || n, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
+      select e.organization || n, e.endpoint || n, e.delivery_suffix, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
         e.held_left, e.missed_since, e.record
       from {schema}.webhook_endpoint e, generate_series(1, $2::int) n where e.endpoint = $1`,
     [endpoint.id, count]
@@ -143,25 +144,23 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           register(organization, { eventTypes: [type] })
         )
         for (const endpoint of endpoints) yield* alter(endpoint, disabledSince(yield* storeNow))
-        const record = (sql: PgClient.PgClient, mandate: string, type: string, seq: number) => {
+        const record = (sql: PgClient.PgClient, type: string) => {
           const id = newIdentifier("evt_")
-          const event = { id, type, occurred_at: "2026-12-01T00:00:00.000000001Z", mandate_version: seq }
           return sql.unsafe(`select "${schema}".fan_out($1, $2, $3, $4, $5)`, [
             organization,
-            mandate,
             id,
             type,
-            JSON.stringify(event)
+            "{}",
+            deliveryStemOf(id)
           ])
         }
         const transaction = (order: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             const sql = yield* PgClient.make({ url })
-            const { mandate } = newPlace({ organization })
             yield* sql.withTransaction(
               Effect.gen(function* () {
-                for (const [index, type] of order.entries()) {
-                  yield* record(sql, mandate, type, index + 1)
+                for (const type of order) {
+                  yield* record(sql, type)
                   // Both have recorded their first, or one waits for the other.
                   yield* Effect.sleep("200 millis")
                 }
