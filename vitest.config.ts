@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config"
+import { LongestFirst } from "./scripts/LongestFirst.ts"
 
-/** Files that share nothing but modules, which a worker then loads once for all of them. */
+/** Files that start no server, no program and no database. */
 const CORE = [
   "packages/*/src/**/*.test.ts",
   "packages/*/test/**/*.test.ts",
@@ -8,21 +9,38 @@ const CORE = [
   "checks/**/*.test.ts"
 ]
 
-/** Files that start servers, set variables of the environment or watch their own process: each has one of its own. */
-const SERVICE = [
-  "adapters/{cli,http-server,store-postgres}/src/**/*.test.ts",
-  "adapters/{cli,http-server,store-postgres}/test/**/*.test.ts",
-  "adapters/http-server/browser/**/*.test.ts",
-  "examples/*/src/**/*.test.ts"
-]
+/** Files on Postgres, a server's or an embedded one: each has a database of its own. */
+const STORES = ["adapters/store-postgres/{src,test}/**/*.test.ts"]
+
+/** Files that drive a real browser. */
+const BROWSER = ["adapters/cli/test/browser/**/*.test.ts"]
+
+/** Files that start servers and programs, and what is read by them. */
+const SERVICE = ["adapters/*/{src,test,browser}/**/*.test.ts", "examples/*/src/**/*.test.ts"]
+
+const DATABASES = "./adapters/store-postgres/test/SharedDatabases.ts"
 
 export default defineConfig({
   test: {
     // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
+    testTimeout: 30_000,
+    // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
+    isolate: false,
     projects: [
-      { extends: true, test: { name: "core", include: CORE, testTimeout: 30_000, isolate: false } },
-      { extends: true, test: { name: "service", include: SERVICE, testTimeout: 30_000 } }
+      { extends: true, test: { name: "core", include: CORE } },
+      { extends: true, test: { name: "stores", include: STORES, globalSetup: DATABASES } },
+      { extends: true, test: { name: "browser", include: BROWSER } },
+      {
+        extends: true,
+        test: {
+          name: "service",
+          include: SERVICE,
+          exclude: ["**/node_modules/**", ...CORE, ...STORES, ...BROWSER],
+          globalSetup: DATABASES
+        }
+      }
     ]
   }
 })

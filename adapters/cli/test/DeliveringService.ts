@@ -6,7 +6,7 @@ import { WebhookWakeUp } from "@svc/domain/workers/WebhookWorker"
 import { workerLayer } from "@svc/domain/workers/Worker"
 import { answering, plainReceiver, type Receiver } from "@svc/guarded-http/test/HostileReceiver"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
-import type { TestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import type { TestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Clock, Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { bodyOf, type Service, type ServiceOptions, startService, type Tenant } from "./ServiceUnderTest.ts"
@@ -112,7 +112,7 @@ const onServer = (url: string, text: string, parameters: ReadonlyArray<string | 
 
 /** A database of its own at this server, whose schema the first service on it makes. */
 export const makeDatabase = (
-  server: TestPostgres
+  server: TestDatabase
 ): Effect.Effect<OpenStore & { readonly drop: Effect.Effect<unknown> }> =>
   Effect.gen(function* () {
     const name = `webhooks_${randomBytes(6).toString("hex")}`
@@ -138,7 +138,7 @@ export const makeDatabase = (
   })
 
 /** The stores that deliveries are tested on. All tests of a file share the database of the second, if there is a server. */
-export const storesWith = (server: TestPostgres | undefined) => {
+export const storesWith = (server: TestDatabase | undefined) => {
   let made: Promise<Effect.Success<ReturnType<typeof makeDatabase>>> | undefined
   afterAll(async () => {
     if (made !== undefined) await Effect.runPromise((await made).drop)

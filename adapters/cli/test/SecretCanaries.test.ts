@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
 import { type Misbehaviour, makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Effect, Metric } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -449,9 +447,7 @@ describe("secrets", () => {
     "are neither in what is said of statements, nor in the rows of any table",
     () =>
       Effect.gen(function* () {
-        const folder = mkdtempSync(join(tmpdir(), "svc-canaries-"))
-        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(folder, { recursive: true, force: true })))
-        const pglite = join(folder, "database")
+        const pglite = yield* preparedPglite
         const { canaries, problems, said } = yield* Effect.scoped(
           Effect.map(tellStory({ pglite }), ({ answers, canaries, service, spans }) => ({
             canaries,

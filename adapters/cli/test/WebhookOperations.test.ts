@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { verifyWebhookSignature } from "@svc/protocol/WebhookSignature"
-import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Effect, Result } from "effect"
 import {
   awaited,
@@ -61,7 +61,7 @@ const conflict = (current_state: string, resource_id: string) => ({
 
 const statesOf = (deliveries: ReadonlyArray<ShownDelivery>) => deliveries.map(({ state }) => state)
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 for (const { isAbsent, name, open } of storesWith(server)) {
   /** A service with one endpoint, and the receiver behind it. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
-import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Effect, Layer, Metric } from "effect"
 import { Canaries } from "./Canaries.ts"
 import {
@@ -108,7 +108,7 @@ const tellStory = Effect.fnUntraced(function* (store: OpenStore) {
   return { answers, canaries, service, spans, endpoint: id, receiver }
 })
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 for (const { isAbsent, name, open } of storesWith(server)) {
   describe.skipIf(isAbsent)(`a webhook secret, on ${name}`, { timeout: TEST_TIMEOUT_MS }, () => {

@@ -8,8 +8,9 @@ import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { writeAttempts } from "@svc/store-postgres/RecordCodec"
-import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { startRecorder } from "@svc/store-postgres/test/WireRecorder"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { Clock, Deferred, Duration, Effect, Fiber, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import {
@@ -67,7 +68,7 @@ const neverAccepting: Effect.Effect<number, never, Scope.Scope> = Effect.acquire
   ({ worker }) => Effect.promise(() => worker.terminate())
 ).pipe(Effect.map(({ port }) => port))
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const stores = storesWith(server)
 const { open } = stores[1]!
 
@@ -100,7 +101,7 @@ const spawnWorker = ({ options, url }: OpenStore) =>
     Effect.sync(() => {
       const child = spawn(process.execPath, [SVC, "worker"], {
         env: {
-          PATH: process.env.PATH ?? "",
+          ...leastEnvironment(),
           SVC_ENVIRONMENT: "test",
           SVC_STORE: url,
           SVC_MASTER_KEY: encodeBase64Url(options.masterKey!),

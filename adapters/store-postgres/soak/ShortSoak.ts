@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto"
 import { assert } from "@effect/vitest"
+import { copyPglite } from "../test/PreparedPglite.ts"
 import { soak } from "./SoakRun.ts"
 import { MAX_SEED, type SoakSettings } from "./SoakSettings.ts"
 
@@ -33,7 +34,7 @@ export const assertShortSoak = async (
   const { kills, operations, processes } = settings
   const about = `${processes} on ${postgresUrl === undefined ? "PGlite" : "Postgres"}, ${kills} kills, seed ${seed}`
   process.stdout.write(`soak of ${about}\n`)
-  const result = await soak({ ...settings, seed }, postgresUrl)
+  const result = await soak({ ...settings, seed }, postgresUrl, copyPglite)
   assert.deepStrictEqual(result.faults, [], about)
   assert.strictEqual(result.kills, kills, about)
   assert.isAtLeast(result.operations, operations, about)

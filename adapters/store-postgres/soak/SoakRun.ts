@@ -65,9 +65,14 @@ const audit = (world: SoakWorld, input: AuditInput): Pick<SoakResult, "checks" |
 
 /**
  * Kills server processes at random instants under load, then audits the tables. `postgresUrl` is a server's, which as many
- * processes share as the settings say; without it there is one process, on PGlite.
+ * processes share as the settings say; without it there is one process, on PGlite, in a folder that `fill` may put a
+ * database into beforehand.
  */
-export const soak = async (settings: SoakSettings, postgresUrl?: string): Promise<SoakResult> => {
+export const soak = async (
+  settings: SoakSettings,
+  postgresUrl?: string,
+  fill: (folder: string) => Promise<void> = () => Promise.resolve()
+): Promise<SoakResult> => {
   const folder = makeDeploymentFolder()
   const pglite = join(folder.path, "pglite")
   const world = newWorld()
@@ -82,7 +87,8 @@ export const soak = async (settings: SoakSettings, postgresUrl?: string): Promis
     })
   const servers: Array<FleetServer> = []
   try {
-    if (postgresUrl !== undefined) await migrateServer(postgresUrl)
+    if (postgresUrl === undefined) await fill(pglite)
+    else await migrateServer(postgresUrl)
     while (servers.length < settings.processes) servers.push(await start(servers.length))
     await Promise.all(servers.map((server) => server.untilReady()))
     const milliseconds = await load(settings, { servers, tenant: folder.tenant, world })

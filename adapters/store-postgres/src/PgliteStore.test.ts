@@ -17,6 +17,7 @@ import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
 import { mayShare } from "./AppendLanes.ts"
 import type { FolderLost } from "./FolderLock.ts"
 import * as PgliteStore from "./PgliteStore.ts"
@@ -24,21 +25,24 @@ import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import { portsWith } from "./PostgresStore.ts"
 
-storeContract("PgliteStore", () => PgliteStore.layer(), { clock: "live" })
+storeContract("PgliteStore", () => preparedStore, { clock: "live" })
 
 /** Sends even a change that comes by itself through the statement for many, if it may go there. */
 const alwaysTogether = Layer.effectContext(
-  Effect.map(PgliteStore.connect({}), (clients) => {
-    const alone = makeAppend(clients)
-    const together = makeAppendGroup(clients)
-    const append: MandateStore["Service"]["append"] = (change) =>
-      mayShare(change)
-        ? Effect.flatMap(together([change]), ([outcome]) =>
-            outcome === undefined || outcome === "alone" ? alone(change) : outcome
-          )
-        : alone(change)
-    return portsWith(clients, append)
-  })
+  Effect.map(
+    Effect.flatMap(preparedPglite, (folder) => PgliteStore.connect({ folder })),
+    (clients) => {
+      const alone = makeAppend(clients)
+      const together = makeAppendGroup(clients)
+      const append: MandateStore["Service"]["append"] = (change) =>
+        mayShare(change)
+          ? Effect.flatMap(together([change]), ([outcome]) =>
+              outcome === undefined || outcome === "alone" ? alone(change) : outcome
+            )
+          : alone(change)
+      return portsWith(clients, append)
+    }
+  )
 ).pipe(Layer.provide(Reactivity.layer))
 
 storeContract("Grouped appends on PGlite", () => alwaysTogether, { clock: "live" })
@@ -88,7 +92,7 @@ describe("a database in a folder", () => {
     "opens as an earlier release left it, with its lock beside the folder",
     () =>
       Effect.gen(function* () {
-        const folder = join(yield* newFolder, "data")
+        const folder = yield* preparedPglite
         yield* Effect.promise(async () => {
           const earlier = await PGlite.create({ dataDir: folder })
           await earlier.exec(
@@ -112,7 +116,7 @@ describe("a database in a folder", () => {
     "is neither read nor written once another process has the folder, which it tells",
     () =>
       Effect.gen(function* () {
-        const folder = join(yield* newFolder, "data")
+        const folder = yield* preparedPglite
         const lock = join(folder, "svc.lock")
         const told = yield* Deferred.make<FolderLost>()
         yield* Effect.scoped(

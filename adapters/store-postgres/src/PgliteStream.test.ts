@@ -3,11 +3,14 @@ import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { preparedPglite } from "../test/PreparedPglite.ts"
 import { streamsTo } from "./PgliteStream.ts"
 
-const openDatabase = Effect.acquireRelease(
-  Effect.promise(() => PGlite.create()),
-  (database) => Effect.promise(() => database.close())
+const openDatabase = Effect.flatMap(preparedPglite, (dataDir) =>
+  Effect.acquireRelease(
+    Effect.promise(() => PGlite.create({ dataDir })),
+    (database) => Effect.promise(() => database.close())
+  )
 )
 
 describe("streamsTo", () => {

@@ -20,8 +20,8 @@ const LIST = `select clock.now as clock, k.public_jwk, k.sealed, k.created_at, k
 from (select ${CLOCK} as now) clock left join {schema}.signing_key k on k.organization = $1::text
 order by k.created_at, k.kid`
 
-const ADD_FIRST = `insert into {schema}.signing_key (organization, kid, state, created_at, signs_from, public_jwk, sealed)
-values ($1::text, $2::text, 'SIGNING', ${CLOCK}, 0, $3::text, $4::text) on conflict do nothing`
+const ADD_FIRST = `insert into {schema}.signing_key (organization, kid, created_at, signs_from, public_jwk, sealed)
+values ($1::text, $2::text, ${CLOCK}, 0, $3::text, $4::text) on conflict do nothing`
 
 const ROTATE = `select * from {schema}.rotate_signing_key(
   $1::text, $2::text, $3::text, $4::text, $5::bigint, $6::boolean)`
@@ -29,8 +29,7 @@ const ROTATE = `select * from {schema}.rotate_signing_key(
 const WITHDRAW =
   "select * from {schema}.withdraw_signing_key($1::text, $2::text, $3::text, $4::text, $5::text)"
 
-/** What is retired is no key to sign with for the release before either, which looks at the state alone. */
-const FORGET_BEFORE = `update {schema}.signing_key k set sealed = null, state = null
+const FORGET_BEFORE = `update {schema}.signing_key k set sealed = null
 where k.organization = $1::text and k.sealed is not null and k.signs_from < (
   select later.signs_from from {schema}.signing_key later
   where later.organization = $1::text and later.kid = $2::text and later.signs_from <= ${CLOCK})`

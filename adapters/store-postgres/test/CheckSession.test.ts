@@ -1,9 +1,9 @@
 import { Effect, Exit, Redacted } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { checkSession } from "../src/PostgresStore.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 describe.skipIf(server === undefined)("the check of a session", () => {
   afterAll(() => server?.stop())

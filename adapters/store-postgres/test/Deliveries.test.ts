@@ -22,7 +22,7 @@ import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS, planNodes } from "./ExecutedPlans.ts"
 import { isHistoryLook } from "./ProgramsOnPostgres.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 /** How many more deliveries a disabled endpoint is to have kept, and writers that come at once. */
@@ -41,7 +41,7 @@ const DISABLED = 100
 /** What costs may differ by, for where index entries happen to lie, in blocks. */
 const SLACK_BLOCKS = 180
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const url = Redacted.make(server?.url ?? "")
 const schema = `deliveries_${randomBytes(6).toString("hex")}`
 

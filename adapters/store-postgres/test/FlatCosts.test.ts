@@ -16,7 +16,7 @@ import {
 } from "./ExecutedPlans.ts"
 import { fillMandate } from "./FilledMandate.ts"
 import { clockOf, isHistoryLook, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 /** Authorizations behind the one mandate and behind the other. */
@@ -28,7 +28,7 @@ const MEASUREMENTS = 3
 /** Blocks that a statement may read more, for where rows and index entries happen to lie. */
 const SLACK_BLOCKS = 12
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
   Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(server?.url ?? "") }), use)).pipe(

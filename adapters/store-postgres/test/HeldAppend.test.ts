@@ -14,9 +14,9 @@ import {
 import { DAY } from "@svc/testkit/StoreFixtures"
 import { Context, Effect, Fiber, Latch, Result } from "effect"
 import { newCaller, processOn } from "./ProgramsOnPostgres.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const MILLISECOND = 1_000_000n
 /** How far ahead the deadlines lie; a machine that is too busy for that gets more with each attempt. */

@@ -4,7 +4,7 @@ import { PLANTED_WEBHOOK_FAULTS } from "../soak/PlantedWebhookFaults.ts"
 import { SHORT_SOAK_TIMEOUT } from "../soak/ShortSoak.ts"
 import { MAX_SEED } from "../soak/SoakSettings.ts"
 import { soakWebhooks } from "../soak/WebhookSoak.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
 const KILLS = 5
 
@@ -17,7 +17,7 @@ const NEEDED = [
 ]
 const PLANTED_CHECKS = new Set([...PLANTED_WEBHOOK_FAULTS.values()].map(({ check }) => check))
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 describe.skipIf(server === undefined)("processes that deliver webhooks, killed at random instants", () => {
   afterAll(() => server?.stop())

@@ -9,7 +9,7 @@ import { proposalBody } from "@svc/testkit/ProgramHarness"
 import { Context, Effect, Result } from "effect"
 import { fillMandate } from "./FilledMandate.ts"
 import { clockOf, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
 const MIB = 1_048_576
 /** Proposals of which each is about as long as a request may be. */
@@ -17,7 +17,7 @@ const PROPOSALS = 600
 /** Length of the journal that is asked for, in bytes. */
 const JOURNAL_BYTES = 30 * MIB
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 /** As many attributes as there may be, each as long as it may be, of characters of four bytes. */
 const ATTRIBUTES: JsonObject = Object.fromEntries(

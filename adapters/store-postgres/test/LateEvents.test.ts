@@ -6,11 +6,11 @@ import { recordMandate } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
 /* An event whose transaction began early and commits late. Its position is the table's to give. */
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const url = Redacted.make(server?.url ?? "")
 const schema = `late_${randomBytes(6).toString("hex")}`
 

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto"
 import { createServer } from "node:net"
 import { promisify } from "node:util"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { afterAll, assert, describe, it } from "vitest"
@@ -50,7 +51,7 @@ const SETTINGS = {
   SVC_APPROVAL_PORT: String(approvalPort)
 }
 
-const ENV = { PATH: process.env.PATH ?? "" }
+const ENV = leastEnvironment()
 
 /** Runs a command to its end; gives what it prints. */
 const svc = async (words: ReadonlyArray<string>): Promise<string> =>

@@ -7,11 +7,11 @@ import { MAX_SEED } from "../soak/SoakSettings.ts"
 import { auditTables } from "../soak/TableAuditor.ts"
 import { postgresTables } from "../soak/Tables.ts"
 import { type ServerAnswer, startDeployment, type TestDeployment } from "./TestDeployment.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
-const ROUNDS = 10
+const ROUNDS = 5
 /** How far ahead the deadlines lie at first, in milliseconds; a machine that is too busy for that is given more. */
 const FIRST_LEAD = 1200
 const LEAD_GROWTH = 1.5

@@ -7,9 +7,9 @@ import { commitReport, proposalBody, recurringBody, storedJournal } from "@svc/t
 import { DAY } from "@svc/testkit/StoreFixtures"
 import { Effect, Result } from "effect"
 import { newCaller, processOn } from "./ProgramsOnPostgres.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const PROCESSES = 3
 const PROPOSALS = 60

@@ -10,7 +10,7 @@ import { inSchema, quoteSchema } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 /*
@@ -41,7 +41,7 @@ const NO_REQUEST = new Set(["acknowledge_history"])
 const isMigration = (text: string): boolean =>
   /^(?:do \$migration\$|create (?:schema|table) if not exists)/u.test(text)
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const schema = `test "${randomBytes(6).toString("hex")}"`
 
 const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>

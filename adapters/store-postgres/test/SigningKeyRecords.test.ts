@@ -9,9 +9,9 @@ import {
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Context, Effect, Layer, Redacted, Result } from "effect"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const keyOf = (kid: string) => ({
   publicJwk: { kty: "EC", crv: "P-256", use: "sig", alg: "ES256", kid, x: "x", y: "y" } as const,

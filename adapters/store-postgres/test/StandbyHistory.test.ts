@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { pause } from "../soak/ServerFleet.ts"
 import { ROOT, SVC } from "../soak/ServerProgram.ts"
@@ -50,7 +51,7 @@ const untilReadiness = async (url: string, status: number): Promise<string> => {
 const svc = async (store: string, ...words: ReadonlyArray<string>) => {
   const { stdout } = await promisify(execFile)(process.execPath, [SVC, ...words], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? "", SVC_STORE: store }
+    env: { ...leastEnvironment(), SVC_STORE: store }
   })
   return JSON.parse(stdout)
 }

@@ -16,9 +16,9 @@ import {
   newMandate,
   storeIn
 } from "./StreamUnderFaults.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 const url = Redacted.make(server?.url ?? "")
 
 const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`

@@ -10,9 +10,9 @@ import { makeEndUser } from "../soak/EndUser.ts"
 import type { Json } from "../soak/RetryingClient.ts"
 import { type FleetServer, pause } from "../soak/ServerFleet.ts"
 import { type ServerAnswer, startDeployment, type TestDeployment } from "./TestDeployment.ts"
-import { startTestPostgres } from "./TestPostgres.ts"
+import { openTestDatabase } from "./TestPostgres.ts"
 
-const server = await startTestPostgres()
+const server = await openTestDatabase()
 
 const MINUTE = 60_000
 const DAY = 86_400_000

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterAll, assert, describe, it } from "vitest"
 
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
@@ -15,7 +16,7 @@ const run = (program: string, words: ReadonlyArray<string>) =>
   spawnSync(process.execPath, [fileURLToPath(new URL(`${program}.ts`, import.meta.url)), ...words], {
     encoding: "utf8",
     input: "{}",
-    env: { PATH: process.env.PATH ?? "", SVC_DATA_DIR: folder }
+    env: { ...leastEnvironment(), SVC_DATA_DIR: folder }
   })
 
 describe.skipIf(!RUNS_TYPESCRIPT)("the example programs", () => {

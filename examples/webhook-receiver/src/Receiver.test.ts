@@ -6,6 +6,7 @@ import { join, relative } from "node:path"
 import { fileURLToPath } from "node:url"
 import { testWebhookBody } from "@svc/protocol/WebhookBody"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterEach, assert, describe, it } from "vitest"
 import { type CurrentState, makeReceiver, type WebhookEvent } from "./Receiver.ts"
 
@@ -155,7 +156,7 @@ const freePort = async (): Promise<number> => {
 const start = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>) => {
   const child: ChildProcess = spawn(process.execPath, words, {
     cwd: ROOT,
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { ...leastEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   let output = ""
@@ -274,7 +275,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
     const port = await freePort()
     const words = ["-c", `'${process.execPath}' '${program}' & echo "receiver $!"; wait`]
     const child = spawn("bash", words, {
-      env: { PATH: process.env.PATH ?? "", ...api, RECEIVER_PORT: String(port), SVC_WEBHOOK_SECRET: SECRET },
+      env: { ...leastEnvironment(), ...api, RECEIVER_PORT: String(port), SVC_WEBHOOK_SECRET: SECRET },
       stdio: ["ignore", "pipe", "pipe"]
     })
     let output = ""
@@ -292,7 +293,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the receiver as a program", () => {
   it("ends without a word when its output is closed", { timeout: 120_000 }, async () => {
     const env = { ...api, RECEIVER_PORT: String(await freePort()) }
     const words = ["-c", `set -o pipefail; '${process.execPath}' '${program}' | :`]
-    const child = spawn("bash", words, { env: { PATH: process.env.PATH ?? "", ...env }, stdio: "ignore" })
+    const child = spawn("bash", words, { env: { ...leastEnvironment(), ...env }, stdio: "ignore" })
     assert.strictEqual(await new Promise((resolve) => child.once("close", resolve)), 141)
   })
 })

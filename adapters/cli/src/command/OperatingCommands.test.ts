@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
+import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect } from "effect"
 import { CheckFailed, StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
@@ -111,7 +111,7 @@ describe("the operating commands of docs/configuration.md", () => {
       }).pipe(
         Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: LIVE })),
         Effect.provideService(StandardInput, nothing()),
-        Effect.provide(PgliteStore.layer()),
+        Effect.provide(preparedStore),
         Effect.scoped
       ),
     TIMEOUT_MILLISECONDS

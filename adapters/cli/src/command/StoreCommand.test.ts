@@ -8,8 +8,8 @@ import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { apiKeyHash } from "@svc/domain/programs/ApiKeys"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
+import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
@@ -65,7 +65,7 @@ const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, Post
   return entries
 })
 
-layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
   "the operator's commands",
   (it) => {
     it.effect("make an organization, and show it", () =>
@@ -333,7 +333,7 @@ layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })
   }
 )
 
-layer(PgliteStore.layer(), { excludeTestServices: true, timeout: "60 seconds" })(
+layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
   "an operator after an incident",
   (it) => {
     const listed = Effect.map(run("signing-key list"), ({ data }) =>

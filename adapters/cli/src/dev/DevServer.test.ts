@@ -7,6 +7,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ask, openConnection } from "@svc/http-server/test/RawExchange"
+import { copyPglite } from "@svc/store-postgres/test/PreparedPglite"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import type { DevFile } from "./DevFile.ts"
 
@@ -48,7 +50,7 @@ const run = (env: Readonly<Record<string, string>>): Run => {
   // Under a mask that keeps nothing from anybody: what is written must see to its modes itself.
   const child = spawn("/bin/sh", ["-c", 'umask 000; exec "$@"', "sh", process.execPath, MAIN], {
     cwd: folder,
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { ...leastEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   running.push(child)
@@ -68,6 +70,9 @@ const run = (env: Readonly<Record<string, string>>): Run => {
   )
   return { child, exited, ready: Promise.race([said, exited.then(() => {})]), output: () => written }
 }
+
+/** An embedded database where the server keeps its own, made already. */
+const withDatabase = () => copyPglite(join(folder, ".data", "pglite"))
 
 const ports = async () => ({
   SVC_PORT: String(await freePort()),
@@ -169,6 +174,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   }, async () => {
     const receiver = await openReceiver()
     try {
+      await withDatabase()
       const env = await ports()
       const first = run(env)
       await first.ready
@@ -306,6 +312,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("keeps data, identifiers and keys over a restart and a kill, on other ports", {
     timeout: 3 * GIVE_UP_MS
   }, async () => {
+    await withDatabase()
     const env = await ports()
     const first = run(env)
     await first.ready
@@ -346,6 +353,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   })
 
   it("ends with 75 and names the holder of a folder that is in use", { timeout: GIVE_UP_MS }, async () => {
+    await withDatabase()
     const holder = run(await ports())
     await holder.ready
     const { code, errors } = await run(await ports()).exited
@@ -359,6 +367,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("ends with 75 and one line once another process has taken over its folder", {
     timeout: GIVE_UP_MS
   }, async () => {
+    await withDatabase()
     const { exited, ready } = run(await ports())
     await ready
     const lock = join(folder, ".data", "pglite", "svc.lock")

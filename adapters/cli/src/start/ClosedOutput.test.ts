@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { EXIT_OUTPUT_CLOSED } from "./ClosedOutput.ts"
 
 const BIN = fileURLToPath(new URL("../bin/", import.meta.url))
@@ -42,7 +43,7 @@ const piped = (command: string, reader: string, env: Readonly<Record<string, str
     const script = `set -o pipefail; "$0" ${command} | ${reader}`
     const child = spawn("bash", ["-c", script, process.execPath], {
       cwd: BIN,
-      env: { PATH: process.env.PATH ?? "", ...env },
+      env: { ...leastEnvironment(), ...env },
       stdio: ["ignore", "ignore", "pipe"]
     })
     let said = ""

@@ -54,7 +54,17 @@ const COUNTER_STEP = 100
 
 const program = chromiumPath()
 
-/** A suite with one browser and one site. Where there is no browser its tests are skipped. */
+/** Of every site over HTTPS, so that one browser does for all. */
+const certificate = selfSignedCertificate(HOSTS)
+
+/** The browser of all suites that this process runs, which ends with it. */
+let shared: Promise<ChromiumUnderTest> | undefined
+const sharedChromium = (): Promise<ChromiumUnderTest> => {
+  shared ??= startChromium(program!, certificate.digest)
+  return shared
+}
+
+/** A suite with a site of its own. Where there is no browser its tests are skipped. */
 export const describeInBrowser = (
   name: string,
   { isSecure = false }: SuiteOptions,
@@ -65,18 +75,14 @@ export const describeInBrowser = (
     let site: ApprovalSite | undefined
 
     beforeAll(async () => {
-      const certificate = isSecure ? selfSignedCertificate(HOSTS) : undefined
-      site = await openSite(certificate === undefined ? {} : { certificate })
-      chromium = await startChromium(program!, certificate?.digest)
+      site = await openSite(isSecure ? { certificate } : {})
+      chromium = await sharedChromium()
     }, TEST_TIMEOUT_MS)
     afterEach(async () => {
       site?.setStoreOut(false)
       await chromium?.closeContexts()
     })
-    afterAll(async () => {
-      await chromium?.close()
-      await site?.close()
-    })
+    afterAll(() => site?.close())
 
     const newPage = async (options: BrowserContextOptions = {}) =>
       await (await chromium!.newContext(options)).newPage()

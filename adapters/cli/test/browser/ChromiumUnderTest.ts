@@ -56,8 +56,7 @@ export interface ChromiumUnderTest {
 }
 
 /**
- * Starts a browser, which the file that started it must close; should its process end before that, the browser ends
- * with it. Pages that were left are kept, as they are for people (the back/forward cache).
+ * Starts a browser, which ends with its process when nobody closes it before. Pages that were left are kept, as they are for people (the back/forward cache).
  *
  * @param certificateDigest base64 of the SHA-256 of the public key that the servers show
  */

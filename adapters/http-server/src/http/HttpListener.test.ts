@@ -61,7 +61,12 @@ const routes = (gate: Gate) =>
       Effect.map(readStrictJson(request), json)
     ),
     HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
-    HttpRouter.route("GET", "/large", Effect.succeed(json("x".repeat(LARGE_ANSWER_BYTES)))),
+    // Made only when it is asked for: it takes longer than all else that a test does.
+    HttpRouter.route(
+      "GET",
+      "/large",
+      Effect.sync(() => json("x".repeat(LARGE_ANSWER_BYTES)))
+    ),
     HttpRouter.route("GET", "/kept", Effect.succeed(kept)),
     HttpRouter.route("GET", "/boom", Effect.die(new Error("internals"))),
     HttpRouter.route("PUT", "/write", waitingWrite(gate), { uninterruptible: true })

@@ -23,7 +23,7 @@ import {
   storeNow
 } from "./StoreUnderTest.ts"
 
-const WRITERS = 50
+const WRITERS = 25
 
 /** Appends all at once, and gives the tags of those that were refused; the others are counted as "Appended". */
 const race = Effect.fn("race")(function* (changes: ReadonlyArray<StreamChange>) {

@@ -15,7 +15,7 @@ import { loadCurrent, newPlace, PLENTY, recordMandate, type StoreIt } from "./St
 const NO_LIMIT_BYTES = 100_000_000
 
 /** Writers at once, each with a mandate of its own to begin with, and one that all of them share. */
-const WRITERS = 64
+const WRITERS = 32
 const WRITES_EACH = 4
 const READERS = 4
 /** Pages that a reader asks for after the last event, before something must be wrong. */
