@@ -265,6 +265,18 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           return followingChange({ ...current, stream }, [revokedFact(current.now)])
         }
       ],
+      ...(["bytes", "occurredAt"] as const).map(
+        (member) =>
+          [
+            `follow a head with other ${member}`,
+            (current: Current) => {
+              const { head } = current.stream
+              const other = { ...head, [member]: member === "bytes" ? head.bytes + 1 : head.occurredAt - 1n }
+              const stream = { ...current.stream, head: other }
+              return followingChange({ ...current, stream }, [revokedFact(current.now)])
+            }
+          ] as const
+      ),
       [
         "lead to another head",
         (current) => {

@@ -3,7 +3,9 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { type LeasedDelivery, WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
   afterReactivation,
+  beginAttempt,
   finishAttempt,
+  isDue,
   loseAttempt,
   REACTIVATION_SPREAD_SECONDS,
   type WebhookDeliveryState
@@ -134,18 +136,21 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         const endpoint = yield* register(organization, { generation: 3 })
         const event = yield* recordEvent(organization)
         const future = yield* addWaiting(endpoint, (now) => now + HOUR)
+        const waiting = yield* deliveriesOf(endpoint)
         const before = yield* storeNow
         const { leased, token } = yield* lease([endpoint], { lasts: 7n * NANOS_PER_SECOND })
         const after = yield* storeNow
         assert.lengthOf(leased, 1)
         const [{ body, delivery, ...stored }] = leased as [LeasedDelivery]
-        const { open, ...rest } = delivery
+        const { open } = delivery
         assert.deepStrictEqual(stored, { endpoint, revision: 1 })
         assert.strictEqual(body, event.body)
-        assert.deepStrictEqual([rest.eventId, rest.state, rest.attempts], [event.id, "pending", []])
+        const due = waiting.find(({ eventId }) => eventId === event.id)!
+        const lasts = 7n * NANOS_PER_SECOND
+        assert.isTrue(isDue(due, endpoint, open!.at))
+        assert.deepStrictEqual(delivery, beginAttempt(due, endpoint, { token, now: open!.at, lasts }))
         assert.isTrue(before <= open!.at && open!.at <= after)
-        const expiresAt = open!.at + 7n * NANOS_PER_SECOND
-        assert.deepStrictEqual(open, { token, at: open!.at, expiresAt, generation: 3 })
+        assert.strictEqual(open!.generation, 3)
         const asNow = yield* store.reload({
           organization,
           endpoint: endpoint.id,

@@ -1,7 +1,7 @@
 /**
  * Makes or replaces an endpoint. The outcome is `recorded`, `stale`, `claim_taken` (with the holder) or `limit`; all
- * but the first leave no trace. `p_spread_now` and `p_spread_over` spread what is overdue evenly over the time that
- * follows.
+ * but the first leave no trace. `p_spread_now` and `p_spread_over` move next attempts as `afterReactivation` of the
+ * domain does, in one statement, since there may be thousands.
  */
 export const changeWebhookEndpoint = `
 create or replace function {schema}.change_webhook_endpoint(

@@ -1,9 +1,10 @@
 /**
- * Makes the deliveries of an event, one for each endpoint that wants it, with the body and the parts of the identifier
- * that the domain gave (`deliveryIdOf`). Who wants it and what is kept for a disabled endpoint is filtered by what the
- * domain put into the endpoint's row (`wants`, `holdingOf`). For the transaction that records the event,
- * right after it is inserted, and only where the organization has an endpoint: most have none, and asking costs less
- * than this call.
+ * Makes the deliveries of an event, one for each endpoint that wants it, of the body and the parts of their identifiers that
+ * the domain gave (`deliveryIdOf`). Which endpoints want it and what is kept for disabled ones is filtered by columns that
+ * the domain filled (`wants`, `holdingOf`, `isKept`).
+ *
+ * Called in the transaction that records the event, right after its insert, and only where the organization has an endpoint:
+ * most have none, and asking costs less than this call.
  *
  * It sees the endpoints whose change was committed when it runs. One that is made while an event is being recorded may
  * miss that event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to

@@ -1,6 +1,6 @@
 /**
- * Opens attempts of deliveries that are due, for the worker `p_token` and for `p_nanos`, at a cost that follows what is
- * due.
+ * Leases deliveries that are due: opens an attempt of each for the worker `p_token` and for `p_nanos`, at a cost that
+ * follows what is due. What is selected here is due by `isDue` of the domain, and is opened as by `beginAttempt`.
  *
  * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens
  * attempts of an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An
