@@ -33,7 +33,7 @@ export interface MemoryStream {
   newestSession: string | undefined
 }
 
-/** Whose work a stream is, until when. */
+/** Who has leased a stream, until when. */
 export interface MemoryLease {
   readonly token: string
   readonly expiresAt: Instant
@@ -90,7 +90,7 @@ export interface ApiKeyPlace {
 /** Everything that one store keeps. Touched in synchronous steps only, so each of them is atomic. */
 export class MemoryState {
   readonly tenants = new Map<string, Tenant>()
-  /** What positions of the feed bear: those of a store that ended with its process are not taken for this one's. */
+  /** Part of every feed position, so that a position of an earlier store, lost with its process, is not accepted. */
   readonly feedMark = crypto.randomUUID()
   /** By hash. With `apiKeys` the only look-up that does not name an organization. */
   readonly tokens = new Map<string, SessionPlace>()

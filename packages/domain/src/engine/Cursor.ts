@@ -60,7 +60,7 @@ export const numberCursor = (
     : Effect.fail(new InvalidCursor())
 }
 
-/** Makes a page of what a store gave: up to `limit` entries, and one more when there are more. */
+/** A page of what a store answered, which is one entry more than `limit` when there are more. */
 export const listPageOf = <A, B>(
   scope: ListScope,
   found: ReadonlyArray<A>,

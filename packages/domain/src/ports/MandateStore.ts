@@ -209,7 +209,7 @@ export class MandateStore extends Context.Service<
     /**
      * Records one change atomically. The order of refusals is: `Stale` (stream, then subject),
      * `OutOfTime`, `ClaimTaken` (the first of `claims` that is held). What was refused left no trace. A change
-     * that no right caller can produce (see `brokenInvariant`) is a defect, and records nothing either.
+     * that no correct caller produces (see `brokenInvariant`) is a defect, and records nothing either.
      */
     readonly append: (
       change: StreamChange

@@ -4,9 +4,9 @@ import { NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
 export const MAX_ATTEMPTS = 9
 /** Delay before the first retry, in milliseconds, without jitter. */
 const FIRST_DELAY_MS = 30_000
-/** How many times longer each delay is than the one before it. */
+/** Factor from each delay to the next. */
 const GROWTH = 2.88
-/** How far a delay may be from its middle, in both directions, as a share of it. */
+/** Largest deviation of a delay in either direction, as a fraction of it. */
 const JITTER = 0.2
 
 /** Delay before retry 1 to 8, in milliseconds, without jitter. */
