@@ -200,17 +200,17 @@ describe.skipIf(server === undefined)("webhook workers (part 8)", { timeout: TES
           migrations: "require"
         })
         const sentOf = (name: string) => recorder.sent().filter(({ text }) => text.includes(name)).length
-        yield* eventually("the workers", () => sentOf("claim_webhook_attempts") > 0)
+        yield* eventually("the workers", () => sentOf("lease_webhook_attempts") > 0)
         recorder.clear()
         const begun = yield* Clock.currentTimeMillis
         yield* Effect.sleep(WATCHED_MS)
         const seconds = ((yield* Clock.currentTimeMillis) - begun) / 1000
         const texts = recorder.sent().map(({ text }) => text)
-        const claims = sentOf("claim_webhook_attempts")
-        assert.isAtLeast(claims, 1)
-        assert.isAtMost(claims, seconds + SLACK)
+        const leases = sentOf("lease_webhook_attempts")
+        assert.isAtLeast(leases, 1)
+        assert.isAtMost(leases, seconds + SLACK)
         // The other one is for transitions that are due; and a look for lost attempts, and for a new signing key.
-        assert.isAtMost(texts.length - claims, seconds + SLACK + 2, texts.join("\n"))
+        assert.isAtMost(texts.length - leases, seconds + SLACK + 2, texts.join("\n"))
 
         const receiver = yield* toldReceiver
         yield* endpointsOf(elsewhere.tenant).register(receiver.url)

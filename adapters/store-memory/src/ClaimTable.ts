@@ -1,13 +1,12 @@
 import type { ClaimHolder, ClaimKind, UniqueClaim } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 
-/** Below so many claims with an end, a sweep is not worth its while. */
+/** Fewest expiring claims for which a sweep is worthwhile. */
 const SMALLEST_SWEEP = 1024
 
 /**
- * The unique claims of one organization. Claims with an end are free from that instant on, and are swept
- * once twice as many are kept as the last sweep left: memory follows the claims alive, and a sweep costs
- * each claim a constant share.
+ * The unique claims of one organization. A claim that expires is free from that instant on. Expired claims are swept when
+ * twice as many are kept as the last sweep left, so memory follows the live claims at a constant cost per claim.
  */
 export class ClaimTable {
   readonly #lasting = new Map<string, UniqueClaim>()
@@ -34,7 +33,7 @@ export class ClaimTable {
     if (this.#ending.size >= this.#sweepAt) this.#sweep(now)
   }
 
-  /** How many claims are kept, ended ones that were not swept yet included. */
+  /** How many claims are kept, including expired ones that are not swept yet. */
   get size(): number {
     return this.#lasting.size + this.#ending.size
   }

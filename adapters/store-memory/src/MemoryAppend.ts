@@ -1,5 +1,5 @@
 import type { ApprovalSessionState } from "@svc/domain/approval/ApprovalSessionState"
-import { brokenInvariant } from "@svc/domain/engine/ChangeInvariant"
+import { brokenInvariant, isSameHead } from "@svc/domain/engine/ChangeInvariant"
 import type { AuthorizationState, OpenReservation } from "@svc/domain/mandate/MandateState"
 import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import {
@@ -36,7 +36,8 @@ export const appendChange = (
     const holder = tenant.claims.holder(kind, name, now)
     if (holder !== undefined) return Result.fail(new ClaimTaken({ kind, holder }))
   }
-  refuseBroken(brokenInvariant(change, stream?.head))
+  refuseBroken(brokenInvariant(change))
+  if (!isSameHead(stream?.head, change.headBefore)) refuseBroken("the events do not follow the head")
   refuseBroken(strayAuthorization(tenant, stream, change))
   for (const session of change.sessions) refuseBroken(straySession(state, tenant, stream, session))
   const open = openAfter(stream?.open ?? [], change.authorizations)
@@ -102,7 +103,7 @@ const newStream = (tenant: Tenant, change: StreamChange): MemoryStream => {
   const stream: MemoryStream = {
     mandate: change.mandate,
     revision: 0,
-    head: change.head,
+    head: change.headAfter,
     state: change.mandateState,
     nextDue: change.nextDue,
     journal: [],
@@ -127,7 +128,7 @@ const record = (
   now: Instant
 ): Appended => {
   stream.revision += 1
-  stream.head = change.head
+  stream.head = change.headAfter
   stream.state = change.mandateState
   stream.nextDue = change.nextDue
   stream.open = open

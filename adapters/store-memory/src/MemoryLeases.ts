@@ -1,5 +1,5 @@
 import type { DueStream } from "@svc/domain/ports/DueLeases"
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Instant, Nanos } from "@svc/protocol/Timestamp"
 import { dueFirst } from "./DueOrder.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
@@ -7,7 +7,7 @@ import type { MemoryState } from "./MemoryState.ts"
 
 export const takeDue = (
   state: MemoryState,
-  query: { readonly token: string; readonly limit: number; readonly lasts: Instant },
+  query: { readonly token: string; readonly limit: number; readonly lasts: Nanos },
   now: Instant
 ): ReadonlyArray<DueStream> => {
   const free = [...state.tenants].flatMap(([organization, { dueLeases, streams }]) =>

@@ -7,6 +7,7 @@ import type {
 } from "@svc/domain/mandate/MandateState"
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FeedEvent } from "@svc/domain/ports/EventFeed"
+import type { Holding } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
@@ -32,7 +33,7 @@ export interface MemoryStream {
   newestSession: string | undefined
 }
 
-/** Whose work a stream is, until when. */
+/** Who has leased a stream, until when. */
 export interface MemoryLease {
   readonly token: string
   readonly expiresAt: Instant
@@ -44,8 +45,8 @@ export interface MemoryWebhookEndpoint {
   revision: number
   /** When the first event came that was not kept for it. */
   missedSince: Instant | undefined
-  /** Deliveries that were made since it was disabled. */
-  heldSinceDisabled: number
+  /** What is still kept for it, while it is disabled. */
+  holding: Holding | undefined
   readonly deliveries: Map<string, StoredDelivery>
   /** Those that are pending, in the order in which they came to be. */
   readonly waiting: Set<string>
@@ -89,7 +90,7 @@ export interface ApiKeyPlace {
 /** Everything that one store keeps. Touched in synchronous steps only, so each of them is atomic. */
 export class MemoryState {
   readonly tenants = new Map<string, Tenant>()
-  /** What positions of the feed bear: those of a store that ended with its process are not taken for this one's. */
+  /** Part of every feed position, so that a position of an earlier store, lost with its process, is not accepted. */
   readonly feedMark = crypto.randomUUID()
   /** By hash. With `apiKeys` the only look-up that does not name an organization. */
   readonly tokens = new Map<string, SessionPlace>()

@@ -2,6 +2,7 @@ import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
@@ -34,9 +35,7 @@ import * as Webhooks from "./MemoryWebhooks.ts"
  * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
  * frozen when they are written and handed out as they are.
  */
-export const layer: Layer.Layer<
-  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
-> = Layer.effectContext(
+export const layer: Layer.Layer<StoragePorts> = Layer.effectContext(
   Effect.sync(() => {
     const state = new MemoryState()
     return Context.empty().pipe(
@@ -107,7 +106,7 @@ const webhookStore = (state: MemoryState): WebhookStore["Service"] => ({
   listDeliveries: (query) => Effect.sync(() => Webhooks.listDeliveries(state, query)),
   addDelivery: (addition) =>
     atNow(state, (now) => Effect.fromResult(Webhooks.addDelivery(state, addition, now))),
-  claimDue: (query) => answerAtNow(state, (now) => Webhooks.claimDue(state, query, now)),
+  leaseDue: (query) => answerAtNow(state, (now) => Webhooks.leaseDue(state, query, now)),
   expiredAttempts: (query) => answerAtNow(state, (now) => Webhooks.expiredAttempts(state, query, now)),
   recordAttempts: (ended) => Effect.sync(() => ended.map((one) => Webhooks.recordEnded(state, one))),
   reload: (query) => answerAtNow(state, (now) => Webhooks.reload(state, query, now))

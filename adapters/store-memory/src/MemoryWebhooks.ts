@@ -1,26 +1,24 @@
 import { ClaimTaken, Stale, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import {
-  type ClaimedDelivery,
   type EndedAttempts,
   EndpointLimitReached,
+  type LeasedDelivery,
   type WebhookStore
 } from "@svc/domain/ports/WebhookStore"
+import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
+import { holdingAfter, isKept } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import {
   afterReactivation,
   beginAttempt,
   isDue,
+  isExpired,
+  pendingDelivery,
   type WebhookDeliveryState
 } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
-import {
-  HELD_DELIVERIES,
-  HELD_SECONDS,
-  type WebhookEndpointState,
-  wants
-} from "@svc/domain/webhook/WebhookEndpoint"
-import { notificationOf } from "@svc/protocol/EventNotification"
-import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { type WebhookEndpointState, wants } from "@svc/domain/webhook/WebhookEndpoint"
+import type { Instant } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
 import type { MemoryState, MemoryWebhookEndpoint, Tenant } from "./MemoryState.ts"
@@ -83,21 +81,6 @@ const takenClaim = (
   return undefined
 }
 
-/** Deliveries that wait, at a reactivated endpoint: what is due comes one after the other, evenly. */
-const spreadOut = (
-  entry: MemoryWebhookEndpoint,
-  { now, over }: NonNullable<Query<"changeEndpoint">["spread"]>
-): void => {
-  const due = [...entry.waiting]
-    .map((id) => entry.deliveries.get(id)!)
-    .filter(({ delivery }) => delivery.open === undefined && (delivery.nextAttemptAt ?? now) <= now)
-  const uniformOf = (index: number) => (index / due.length) * (Number(over) / (60 * Number(NANOS_PER_SECOND)))
-  for (const [index, stored] of due.entries()) {
-    const delivery = afterReactivation(stored.delivery, now, uniformOf(index))
-    entry.deliveries.set(delivery.id, { ...stored, delivery })
-  }
-}
-
 export const changeEndpoint = (
   state: MemoryState,
   change: Query<"changeEndpoint">,
@@ -115,22 +98,23 @@ export const changeEndpoint = (
     endpoint: change.next,
     revision: 0,
     missedSince: undefined,
-    heldSinceDisabled: 0,
+    holding: undefined,
     deliveries: new Map(),
     waiting: new Set()
   }
   replaceEndpoint(entry, change.next)
   tenant.webhooks.set(change.next.id, entry)
-  if (change.spread !== undefined) spreadOut(entry, change.spread)
+  if (change.spread !== undefined) {
+    const waiting = waitingOf(entry).map(({ delivery }) => delivery)
+    for (const delivery of afterReactivation(waiting, change.spread)) moveDelivery(entry, delivery)
+  }
   for (const claim of change.claims) tenant.claims.take(claim, now)
   return Result.succeed({ revision: entry.revision })
 }
 
 const replaceEndpoint = (entry: MemoryWebhookEndpoint, next: WebhookEndpointState): void => {
-  if (next.status === "active") {
-    entry.missedSince = undefined
-    entry.heldSinceDisabled = 0
-  }
+  if (next.status === "active") entry.missedSince = undefined
+  entry.holding = holdingAfter(entry.holding, next)
   entry.endpoint = deepFreeze(next)
   entry.revision += 1
 }
@@ -140,6 +124,10 @@ const putDelivery = (entry: MemoryWebhookEndpoint, delivery: WebhookDeliveryStat
   if (delivery.state === "pending") entry.waiting.add(delivery.id)
   else entry.waiting.delete(delivery.id)
 }
+
+/** Replaces a delivery that is there, with the body that it has. */
+const moveDelivery = (entry: MemoryWebhookEndpoint, delivery: WebhookDeliveryState): void =>
+  putDelivery(entry, delivery, entry.deliveries.get(delivery.id)!.body)
 
 export const loadDelivery = (state: MemoryState, query: Query<"loadDelivery">, now: Instant) => {
   const found = place(state, query)
@@ -178,46 +166,29 @@ export const addDelivery = (
   return Result.succeed(undefined)
 }
 
-/** As old as its event; which of the event's deliveries it is, says the end of the endpoint's identifier. */
-const deliveryIdOf = (eventId: string, endpointId: string): string =>
-  `dlv_${eventId.slice(4, 14)}${endpointId.slice(-6)}${eventId.slice(-10)}`
-
-/** Whether a disabled endpoint still has its events kept (part 8). */
-const keeps = ({ endpoint, heldSinceDisabled }: MemoryWebhookEndpoint, now: Instant): boolean =>
-  heldSinceDisabled < HELD_DELIVERIES && now - (endpoint.disabledAt ?? now) < HELD_SECONDS * NANOS_PER_SECOND
-
-/** Whether an endpoint gets one more delivery. For one that is disabled this counts it, or notes that it misses it. */
+/** Counts one more delivery that is kept for a disabled endpoint, or notes that it is missed. */
 const admits = (entry: MemoryWebhookEndpoint, now: Instant): boolean => {
-  if (entry.endpoint.status !== "disabled") return true
-  if (keeps(entry, now)) {
-    entry.heldSinceDisabled += 1
-    return true
+  const { holding } = entry
+  if (holding === undefined) return true
+  if (!isKept(holding, now)) {
+    entry.missedSince ??= now
+    return false
   }
-  entry.missedSince ??= now
-  return false
+  entry.holding = { ...holding, left: holding.left - 1 }
+  return true
 }
 
 /** Makes the deliveries of a change's events, in the step that records them (part 8). */
 export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void => {
   const entries = [...tenant.webhooks.values()].filter(({ endpoint }) => endpoint.status !== "deleted")
-  for (const event of change.events) {
-    const wanting = entries.filter((entry) => wants(entry.endpoint, event.type) && admits(entry, now))
-    if (wanting.length === 0) continue
-    const body = notificationOf({ ...JSON.parse(event.text), mandate_id: change.mandate })
-    for (const entry of wanting) {
-      const { endpoint } = entry
-      const delivery: WebhookDeliveryState = {
-        id: deliveryIdOf(event.id, endpoint.id),
-        organizationId: change.organization,
-        endpointId: endpoint.id,
-        eventId: event.id,
-        eventType: event.type,
-        createdAt: now,
-        state: "pending",
-        nextAttemptAt: now,
-        attempts: []
-      }
-      putDelivery(entry, delivery, body)
+  for (const { id: eventId, notification, type: eventType } of change.events) {
+    for (const entry of entries) {
+      if (!wants(entry.endpoint, eventType) || !admits(entry, now)) continue
+      const endpointId = entry.endpoint.id
+      const id = deliveryIdOf(eventId, endpointId)
+      const organizationId = change.organization
+      const delivery = pendingDelivery({ id, organizationId, endpointId, eventId, eventType }, now)
+      putDelivery(entry, delivery, notification)
     }
   }
 }
@@ -248,7 +219,7 @@ const inTurns = (one: Due, other: Due): number =>
   one.turn - other.turn || (one.since < other.since ? -1 : one.since > other.since ? 1 : 0)
 
 /** What an organization may be sent now, in the order in which it comes. */
-const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instant): ReadonlyArray<Due> => {
+const dueOfTenant = ({ webhooks }: Tenant, query: Query<"leaseDue">, now: Instant): ReadonlyArray<Due> => {
   const entries = [...webhooks.values()]
   const underWay = entries.reduce((sum, entry) => sum + openOf(entry), 0)
   return entries
@@ -257,11 +228,11 @@ const dueOfTenant = ({ webhooks }: Tenant, query: Query<"claimDue">, now: Instan
     .filter(({ turn }, at) => turn < query.assured || underWay + at < query.perOrganization)
 }
 
-export const claimDue = (
+export const leaseDue = (
   state: MemoryState,
-  query: Query<"claimDue">,
+  query: Query<"leaseDue">,
   now: Instant
-): ReadonlyArray<ClaimedDelivery> =>
+): ReadonlyArray<LeasedDelivery> =>
   [...state.tenants.values()]
     .flatMap((tenant) => dueOfTenant(tenant, query, now))
     .sort(inTurns)
@@ -278,7 +249,7 @@ export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAtt
   expired: everyEndpoint(state)
     .flatMap((entry) =>
       waitingOf(entry)
-        .filter(({ delivery }) => delivery.open !== undefined && delivery.open.expiresAt <= now)
+        .filter(({ delivery }) => isExpired(delivery, now))
         .map(({ delivery }) => ({ ...storedOf(entry), delivery }))
     )
     .slice(0, limit)
@@ -294,7 +265,7 @@ export const recordEnded = (
     entry.deliveries.get(next.id)?.delivery.open?.token === token
   if (!deliveries.every(isOpen)) return undefined
   replaceEndpoint(entry, endpoint)
-  for (const { next } of deliveries) putDelivery(entry, next, entry.deliveries.get(next.id)!.body)
+  for (const { next } of deliveries) moveDelivery(entry, next)
   return entry.revision
 }
 

@@ -1,6 +1,7 @@
 /** `npm run bench:store`: pairs of authorize and commit per second, through the program and in a bare loop. */
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { ProgramPorts } from "@svc/testkit/ProgramHarness"
 import { Effect, Layer, Redacted } from "effect"
@@ -32,7 +33,7 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-type Storage = Layer.Layer<PostgresStore.StoragePorts | Layer.Success<typeof MemoryStore.layer>, unknown>
+type Storage = Layer.Layer<StoragePorts, unknown>
 
 const programRate = (store: Storage, clients: number): Promise<number> =>
   Effect.gen(function* () {

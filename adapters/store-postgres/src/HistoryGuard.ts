@@ -2,6 +2,8 @@ import { sharedRun } from "@svc/domain/engine/SharedRun"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { type DatabaseIdentity, type HistoryState, StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -41,14 +43,7 @@ const makeReport = () => {
   }
 }
 
-type GuardedPorts =
-  | MandateStore
-  | EventFeed
-  | SubjectStore
-  | DueLeases
-  | WebhookStore
-  | StoreHealth
-  | StoreHistory
+type GuardedPorts = Exclude<StoragePorts, Organizations> | StoreHistory
 
 interface Watch {
   readonly state: Effect.Effect<HistoryState, StoreUnavailable>
@@ -131,7 +126,7 @@ const withWatch = <Others>(
       ...webhooks,
       changeEndpoint: guard(webhooks.changeEndpoint),
       addDelivery: guard(webhooks.addDelivery),
-      claimDue: guard(webhooks.claimDue)
+      leaseDue: guard(webhooks.leaseDue)
     }),
     Context.add(StoreHealth, {
       faults: Effect.gen(function* () {

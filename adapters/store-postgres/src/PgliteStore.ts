@@ -15,7 +15,7 @@ import { guardHistory } from "./HistoryGuard.ts"
 import { type MigrationFailed, migrate } from "./Migrate.ts"
 import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
 import type { PostgresClients } from "./PostgresClients.ts"
-import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, portsOf, type StoragePorts } from "./PostgresStore.ts"
+import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, type PostgresPorts, portsOf } from "./PostgresStore.ts"
 import { closeToOthers, type FolderExposed } from "./PrivateFolder.ts"
 
 /** The folder does not open as a database. */
@@ -98,7 +98,7 @@ export const connect = (
   })
 
 /** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
-export const layer = (options: PgliteOptions = {}): Layer.Layer<StoragePorts, ConnectFault> =>
+export const layer = (options: PgliteOptions = {}): Layer.Layer<PostgresPorts, ConnectFault> =>
   Layer.effectContext(
     Effect.gen(function* () {
       return yield* guardHistory(yield* portsOf(yield* connect(options), LANES), true)

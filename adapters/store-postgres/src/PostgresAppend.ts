@@ -1,5 +1,5 @@
 import { brokenInvariant } from "@svc/domain/engine/ChangeInvariant"
-import type { AuthorizationState, StreamHead } from "@svc/domain/mandate/MandateState"
+import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import {
   type Appended,
@@ -10,7 +10,7 @@ import {
   StoreUnavailable,
   type StreamChange
 } from "@svc/domain/ports/MandateStore"
-import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
 import type { AppendRefusal } from "./AppendLanes.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
@@ -42,7 +42,7 @@ const TYPES = [
   ..."bigint text bigint bigint".split(" "),
   ..."bigint text bigint bigint".split(" "),
   ..."integer text text bigint text".split(" "),
-  ..."text[] text[] text[]".split(" "),
+  ..."text[] text[] text[] text[] text[]".split(" "),
   ..."text[] bigint[] text[] text[] text[] text[]".split(" "),
   ..."text[] text[] text[]".split(" "),
   ..."text text".split(" "),
@@ -58,39 +58,27 @@ const APPEND = `select * from {schema}.append_one(${TYPES.map(cast).join(", ")})
 export const byBytes = (left: string, right: string): number =>
   Buffer.compare(Buffer.from(left), Buffer.from(right))
 
-/** Where the stream must end for the change to follow. Its instant is the latest that it may have. */
-export const presumedHead = (change: StreamChange): StreamHead | undefined => {
-  const [first] = change.events
-  if (first === undefined) return change.head
-  const { previous_hash: hash } = JSON.parse(first.text) as { readonly previous_hash?: string }
-  if (hash === undefined) return undefined
-  const added = change.events.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-  const occurredAt = parseTimestamp(first.occurredAt) ?? change.head.occurredAt
-  return { seq: first.seq - 1, hash, occurredAt, bytes: change.head.bytes - added }
-}
-
-/** What is wrong with the change in itself, given where the stream must end for it to follow. */
-export const fault = (change: StreamChange, before: StreamHead | undefined): string | undefined => {
+/** What is wrong with the change in itself. */
+export const fault = (change: StreamChange): string | undefined => {
   const names = [
     change.mandateState.terms.subject_reference,
     ...change.claims.flatMap(({ fingerprint, name, resource }) => [name, fingerprint, resource])
   ]
-  return names.every(isStorable) ? brokenInvariant(change, before) : "a name cannot be kept as text"
+  return names.every(isStorable) ? brokenInvariant(change) : "a name cannot be kept as text"
 }
 
 const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
-  const before = presumedHead(change)
-  const firstAt = before?.occurredAt ?? change.head.occurredAt
+  const { headAfter, headBefore } = change
   return [
-    fault(change, before) ?? null,
-    String(before?.seq ?? 0),
-    before?.hash ?? null,
-    String(before?.bytes ?? 0),
-    String(firstAt),
-    String(change.head.seq),
-    change.head.hash,
-    String(change.head.occurredAt),
-    String(change.head.bytes)
+    fault(change) ?? null,
+    String(headBefore?.seq ?? 0),
+    headBefore?.hash ?? null,
+    String(headBefore?.bytes ?? 0),
+    String(headBefore?.occurredAt ?? 0),
+    String(headAfter.seq),
+    headAfter.hash,
+    String(headAfter.occurredAt),
+    String(headAfter.bytes)
   ]
 }
 
@@ -130,6 +118,8 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
     events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ text }) => text),
+    events.map(({ notification }) => notification),
+    events.map(({ id }) => deliveryStemOf(id)),
     ...authorizationColumns(change.authorizations),
     sessions.map(({ id }) => id),
     sessions.map(({ tokenHash }) => tokenHash),

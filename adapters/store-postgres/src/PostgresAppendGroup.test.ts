@@ -76,7 +76,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })(
           }),
           createdChange(newPlace({ organization }), now, { claims: [claimOf("commitment", `${taken} too`)] }),
           createdChange(newPlace({ organization }), now, { recordBefore: now }),
-          { ...beyond, head: { ...beyond.head, bytes: beyond.head.bytes + 1 } },
+          { ...beyond, headAfter: { ...beyond.headAfter, bytes: beyond.headAfter.bytes + 1 } },
           { ...stray, mandateState: currents[0]!.stream.state.mandate }
         ])
         assert.deepStrictEqual(

@@ -1,8 +1,8 @@
-import type { StreamHead } from "@svc/domain/mandate/MandateState"
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect, Exit } from "effect"
 import type { GroupOutcome } from "./AppendLanes.ts"
-import { authorizationColumns, byBytes, fault, presumedHead } from "./PostgresAppend.ts"
+import { authorizationColumns, byBytes, fault } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
 import { comparable, RECORD_SCHEMA, writeMandate } from "./RecordCodec.ts"
 import { guarded, StatementRefused } from "./StoreFault.ts"
@@ -11,66 +11,57 @@ interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
 }
 
-const LISTS = 32
+const LISTS = 34
 
 const APPEND = `select * from {schema}.append_changes($1::integer, ${Array.from(
   { length: LISTS },
   (_, at) => `$${at + 2}::text[]`
 ).join(", ")})`
 
-/** A change that nothing is wrong with in itself, and where its stream must end for it to follow. */
-interface Sound {
-  readonly change: StreamChange
-  readonly before: StreamHead | undefined
-}
-
-const soundOf = (change: StreamChange): Sound | undefined => {
-  const before = presumedHead(change)
-  return fault(change, before) === undefined ? { change, before } : undefined
-}
-
-const byStream = ({ change: left }: Sound, { change: right }: Sound): number =>
+const byStream = (left: StreamChange, right: StreamChange): number =>
   byBytes(left.organization, right.organization) || byBytes(left.mandate, right.mandate)
 
 /** What belongs to changes, with the number of its change, from 1. */
-const spread = <A>(group: ReadonlyArray<Sound>, partsOf: (change: StreamChange) => ReadonlyArray<A>) =>
-  group.flatMap(({ change }, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
+const spread = <A>(group: ReadonlyArray<StreamChange>, partsOf: (change: StreamChange) => ReadonlyArray<A>) =>
+  group.flatMap((change, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
 
-const streamColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => [
-  group.map(({ change }) => change.organization),
-  group.map(({ change }) => change.mandate),
-  group.map(({ change }) => (change.expected === "absent" ? "" : String(change.expected))),
-  group.map(({ change }) => comparable(change.recordBefore)),
-  group.map(({ before }) => String(before?.seq ?? 0)),
-  group.map(({ before }) => before?.hash ?? ""),
-  group.map(({ before }) => String(before?.bytes ?? 0)),
-  group.map(({ before, change }) => String(before?.occurredAt ?? change.head.occurredAt)),
-  group.map(({ change }) => String(change.head.seq)),
-  group.map(({ change }) => change.head.hash),
-  group.map(({ change }) => String(change.head.occurredAt)),
-  group.map(({ change }) => String(change.head.bytes)),
-  group.map(({ change }) => change.mandateState.state),
-  group.map(({ change }) => change.mandateState.terms.subject_reference),
-  group.map(({ change }) => (change.nextDue === undefined ? "" : comparable(change.nextDue))),
-  group.map(({ change }) => writeMandate(change.mandateState))
+const streamColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => [
+  group.map(({ organization }) => organization),
+  group.map(({ mandate }) => mandate),
+  group.map(({ expected }) => (expected === "absent" ? "" : String(expected))),
+  group.map(({ recordBefore }) => comparable(recordBefore)),
+  group.map(({ headBefore }) => String(headBefore?.seq ?? 0)),
+  group.map(({ headBefore }) => headBefore?.hash ?? ""),
+  group.map(({ headBefore }) => String(headBefore?.bytes ?? 0)),
+  group.map(({ headBefore }) => String(headBefore?.occurredAt ?? 0)),
+  group.map(({ headAfter }) => String(headAfter.seq)),
+  group.map(({ headAfter }) => headAfter.hash),
+  group.map(({ headAfter }) => String(headAfter.occurredAt)),
+  group.map(({ headAfter }) => String(headAfter.bytes)),
+  group.map(({ mandateState }) => mandateState.state),
+  group.map(({ mandateState }) => mandateState.terms.subject_reference),
+  group.map(({ nextDue }) => (nextDue === undefined ? "" : comparable(nextDue))),
+  group.map(({ mandateState }) => writeMandate(mandateState))
 ]
 
-const eventColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+const eventColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
   const events = spread(group, (change) => change.events)
   return [
     events.map(({ number }) => number),
     events.map(({ part }) => part.id),
     events.map(({ part }) => part.type),
-    events.map(({ part }) => part.text)
+    events.map(({ part }) => part.text),
+    events.map(({ part }) => part.notification),
+    events.map(({ part }) => deliveryStemOf(part.id))
   ]
 }
 
-const rowColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+const rowColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
   const rows = spread(group, (change) => change.authorizations)
   return [rows.map(({ number }) => number), ...authorizationColumns(rows.map(({ part }) => part))]
 }
 
-const claimColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<string>> => {
+const claimColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
   const claims = spread(group, (change) => change.claims).sort(
     (left, right) =>
       byBytes(left.change.organization, right.change.organization) ||
@@ -86,7 +77,7 @@ const claimColumns = (group: ReadonlyArray<Sound>): ReadonlyArray<ReadonlyArray<
   ]
 }
 
-const parametersOf = (group: ReadonlyArray<Sound>): ReadonlyArray<Parameter> => [
+const parametersOf = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Parameter> => [
   String(RECORD_SCHEMA),
   ...streamColumns(group),
   ...eventColumns(group),
@@ -120,11 +111,11 @@ export const makeAppendGroup = ({
   const append = statement<OutcomesRow>(writes, schema, APPEND)
   return (changes) =>
     Effect.suspend(() => {
-      const group = changes.flatMap((change) => soundOf(change) ?? []).sort(byStream)
+      const group = changes.filter((change) => fault(change) === undefined).sort(byStream)
       if (group.length === 0) return Effect.succeed(changes.map((): GroupOutcome => "alone"))
       return guarded(append(parametersOf(group))).pipe(
         Effect.map(([row]) => {
-          const outcomes = new Map(group.map(({ change }, at) => [change, row?.o_outcomes[at]]))
+          const outcomes = new Map(group.map((change, at) => [change, row?.o_outcomes[at]]))
           return changes.map((change) => outcomeOf(change, outcomes.get(change)))
         }),
         // One of them cannot be recorded at all: each by itself, so that the others are not refused with it.

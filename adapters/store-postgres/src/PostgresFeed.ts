@@ -80,7 +80,7 @@ const placeOf = (position: string): Place | undefined => {
   return BigInt(number) > LAST_NUMBER ? undefined : { history, number, mandate, seq, event }
 }
 
-const pageOf = (
+const feedPageOf = (
   after: string,
   rows: ReadonlyArray<FeedRow>
 ): Effect.Effect<EventFeedPage, PositionRefused> => {
@@ -110,7 +110,7 @@ export const makeEventFeed = ({ reads, schema }: PostgresClients): EventFeed["Se
       if (place === undefined) return yield* new PositionRefused({ reason: "not_given" })
       const { event, history, mandate, number, seq } = place
       const parameters = [organization, number, mandate, seq, String(limit), String(bytes), history, event]
-      return yield* guarded(Effect.flatMap(read(parameters), (rows) => pageOf(after, rows)))
+      return yield* guarded(Effect.flatMap(read(parameters), (rows) => feedPageOf(after, rows)))
     })
   }
 }

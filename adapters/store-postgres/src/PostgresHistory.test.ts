@@ -100,7 +100,7 @@ layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history 
         > = [
           mandates.append(createdChange(newPlace(), yield* storeNow, {})),
           leases.take(work),
-          webhooks.claimDue({ ...work, perEndpoint: 1, assured: 1, perOrganization: 1 }),
+          webhooks.leaseDue({ ...work, perEndpoint: 1, assured: 1, perOrganization: 1 }),
           Effect.provideService(read(organization, FEED_START), EventFeed, yield* EventFeed),
           Effect.provideService(read(organization, position), EventFeed, yield* EventFeed)
         ]

@@ -7,6 +7,7 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -174,17 +175,7 @@ export const checkSession = (
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.timeout(START_TIMEOUT))
 
 /** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
-export type StoragePorts =
-  | MandateStore
-  | EventFeed
-  | SubjectStore
-  | Organizations
-  | DueLeases
-  | WebhookStore
-  | StoreHealth
-  | SigningKeyRecords
-  | OperatorLog
-  | StoreHistory
+export type PostgresPorts = StoragePorts | SigningKeyRecords | OperatorLog | StoreHistory
 
 /** The append of the port: changes that come while others are under way go together. */
 const makeGroupedAppend = (
@@ -197,7 +188,7 @@ const makeGroupedAppend = (
 export const portsOf = (
   clients: PostgresClients,
   groupedAppends: LaneOptions | "off" = DEFAULT_LANES
-): Effect.Effect<Context.Context<StoragePorts>, never, Scope.Scope> =>
+): Effect.Effect<Context.Context<PostgresPorts>, never, Scope.Scope> =>
   Effect.map(
     groupedAppends === "off"
       ? Effect.succeed(makeAppend(clients))
@@ -209,7 +200,7 @@ export const portsOf = (
 export const portsWith = (
   clients: PostgresClients,
   append: MandateStore["Service"]["append"]
-): Context.Context<StoragePorts> => {
+): Context.Context<PostgresPorts> => {
   const { mandates, webhooks } = withReplicatedReplays(
     clients,
     { ...makeReads(clients), append },
@@ -282,7 +273,7 @@ export const migrateServer = (
 export const layer = (
   options: PostgresOptions & { readonly migrations: "run" | "require" }
 ): Layer.Layer<
-  StoragePorts,
+  PostgresPorts,
   DatabaseUnsuitable | MigrationsPending | MigrationFailed | SqlError | Cause.TimeoutError
 > =>
   Layer.effectContext(

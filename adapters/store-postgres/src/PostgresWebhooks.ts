@@ -1,9 +1,9 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { deliverySuffixOf } from "@svc/domain/webhook/DeliveryId"
+import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
-import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
-import { HELD_DELIVERIES, HELD_SECONDS, type WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
 import { inLockOrder } from "./PostgresAppend.ts"
 import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
@@ -43,8 +43,8 @@ interface DeliveryRow {
   readonly o_attempts: string | null
 }
 
-/** A row whose part is absent when the outer join found nothing. */
-type Perhaps<Row> = { readonly [K in keyof Row]: Row[K] | null }
+/** A part of a row that is null where the outer join found nothing. */
+type Nullable<Row> = { readonly [K in keyof Row]: Row[K] | null }
 
 interface ClockRow {
   readonly o_clock: bigint
@@ -91,14 +91,14 @@ const deliveryOf = (row: DeliveryRow): WebhookDeliveryState => ({
       })
 })
 
-const isPresent = (row: Perhaps<EndpointRow>): row is EndpointRow => row.o_endpoint_record !== null
-const hasDelivery = <Row>(row: Row & Perhaps<DeliveryRow>): row is Row & DeliveryRow =>
+const isPresent = (row: Nullable<EndpointRow>): row is EndpointRow => row.o_endpoint_record !== null
+const hasDelivery = <Row>(row: Row & Nullable<DeliveryRow>): row is Row & DeliveryRow =>
   row.o_delivery !== null
 
-const perhapsStored = (row: Perhaps<EndpointRow>): { readonly stored?: StoredEndpoint } =>
+const storedIn = (row: Nullable<EndpointRow>): { readonly stored?: StoredEndpoint } =>
   isPresent(row) ? { stored: storedOf(row) } : {}
 
-const perhapsHeld = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
+const heldIn = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
   o_fingerprint === null ? {} : { held: { fingerprint: o_fingerprint, resource: o_resource! } }
 
 /** Those rows that this release can read: what a later one wrote, or nobody can read, is not in the way of the rest. */
@@ -183,12 +183,12 @@ const calls = (name: string, types: string): string => {
   return `select * from {schema}.${name}(${casts.join(", ")})`
 }
 
-const PUT_TYPES = "text text bigint text text[] bigint bigint bigint text"
+const PUT_TYPES = "text text text bigint text text[] bigint bigint bigint text"
 const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const CLAIM = calls("claim_webhook_attempts", "text bigint bigint bigint bigint bigint")
+const LEASE = calls("lease_webhook_attempts", "text bigint bigint bigint bigint bigint")
 const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
@@ -199,11 +199,13 @@ interface OutcomeRow {
   readonly o_resource: string | null
 }
 
-/** Until when, and how many more, deliveries are kept for it: from when it is disabled. */
-const keptOf = ({ disabledAt, status }: WebhookEndpointState) =>
-  status === "disabled" && disabledAt !== undefined
-    ? { until: comparable(disabledAt + HELD_SECONDS * NANOS_PER_SECOND), left: String(HELD_DELIVERIES) }
-    : { until: null, left: null }
+/** What is kept for the endpoint from when it is disabled. */
+const heldColumns = (endpoint: WebhookEndpointState) => {
+  const holding = holdingOf(endpoint)
+  return holding === undefined
+    ? { until: null, left: null }
+    : { until: comparable(holding.until), left: String(holding.left) }
+}
 
 /** Endpoint, revision that it has, and what becomes of it. */
 const endpointParameters = (
@@ -211,10 +213,11 @@ const endpointParameters = (
   expected: "absent" | number,
   next: WebhookEndpointState
 ): ReadonlyArray<Parameter> => {
-  const { left, until } = keptOf(next)
+  const { left, until } = heldColumns(next)
   return [
     organization,
     next.id,
+    deliverySuffixOf(next.id),
     expected === "absent" ? null : String(expected),
     next.status,
     next.eventTypes ?? ["*"],
@@ -259,15 +262,15 @@ const changedOf = (
 }
 
 const makeLoads = ({ reads, schema }: PostgresClients) => {
-  const endpoint = statement<ClockRow & HeldRow & Perhaps<EndpointRow>>(reads, schema, LOAD_ENDPOINT)
+  const endpoint = statement<ClockRow & HeldRow & Nullable<EndpointRow>>(reads, schema, LOAD_ENDPOINT)
   const delivery = statement<
-    ClockRow & HeldRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow> & { readonly o_body: string | null }
+    ClockRow & HeldRow & Nullable<EndpointRow> & Nullable<DeliveryRow> & { readonly o_body: string | null }
   >(reads, schema, LOAD_DELIVERY)
   const loadEndpoint: Service["loadEndpoint"] = (query) =>
     guarded(
       Effect.map(
         endpoint([query.organization, orNull(query.endpoint), orNull(query.idempotencyKey)]),
-        ([row]) => ({ now: row!.o_clock, ...perhapsHeld(row!), ...perhapsStored(row!) })
+        ([row]) => ({ now: row!.o_clock, ...heldIn(row!), ...storedIn(row!) })
       )
     )
   const loadDelivery: Service["loadDelivery"] = (query) => {
@@ -278,7 +281,7 @@ const makeLoads = ({ reads, schema }: PostgresClients) => {
         const stored: { readonly delivery?: StoredDelivery } = hasDelivery(row)
           ? { delivery: { delivery: deliveryOf(row), body: row.o_body! } }
           : {}
-        return { now: row.o_clock, ...perhapsHeld(row), ...perhapsStored(row), ...stored }
+        return { now: row.o_clock, ...heldIn(row), ...storedIn(row), ...stored }
       })
     )
   }
@@ -287,7 +290,7 @@ const makeLoads = ({ reads, schema }: PostgresClients) => {
 
 const makeLists = ({ reads, schema }: PostgresClients) => {
   const endpoints = statement<EndpointRow>(reads, schema, LIST_ENDPOINTS)
-  const deliveries = statement<EndpointRow & Perhaps<DeliveryRow>>(reads, schema, LIST_DELIVERIES)
+  const deliveries = statement<EndpointRow & Nullable<DeliveryRow>>(reads, schema, LIST_DELIVERIES)
   const listEndpoints: Service["listEndpoints"] = (organization) =>
     guarded(Effect.map(endpoints([organization]), (rows) => rows.map(storedOf)))
   const listDeliveries: Service["listDeliveries"] = ({ after, endpoint, limit, organization }) =>
@@ -353,14 +356,14 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
 
 const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   const polls = server?.polls ?? writes
-  const claim = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, CLAIM)
-  const expired = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, EXPIRED)
+  const lease = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, LEASE)
+  const expired = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, EXPIRED)
   const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
-  const reloaded = statement<ClockRow & Perhaps<EndpointRow> & Perhaps<DeliveryRow>>(reads, schema, RELOAD)
-  const claimDue: Service["claimDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
+  const reloaded = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, RELOAD)
+  const leaseDue: Service["leaseDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
     guarded(
       Effect.flatMap(
-        claim([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
+        lease([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
         (rows) => {
           // An endpoint comes with each of its deliveries.
           const endpoints = new Map<string, StoredEndpoint>()
@@ -386,7 +389,7 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   })
   const recordAttempts: Service["recordAttempts"] = (ended) => {
     const endpoints = ended.map(({ endpoint }) => endpoint)
-    const kept = endpoints.map(keptOf)
+    const kept = endpoints.map(heldColumns)
     const ends = ended.flatMap(({ deliveries }, at) =>
       deliveries.map(({ next, token }) => ({ next, token, place: String(at + 1) }))
     )
@@ -417,11 +420,11 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
     guarded(
       Effect.map(reloaded([organization, orNull(endpoint), deliveries.filter(isStorable)]), (rows) => ({
         now: rows[0]!.o_clock,
-        ...perhapsStored(rows[0]!),
+        ...storedIn(rows[0]!),
         deliveries: rows.filter(hasDelivery).map(deliveryOf)
       }))
     )
-  return { claimDue, expiredAttempts, recordAttempts, reload }
+  return { leaseDue, expiredAttempts, recordAttempts, reload }
 }
 
 /** Endpoints and deliveries, each operation one statement. The deliveries of events are made as these are recorded. */

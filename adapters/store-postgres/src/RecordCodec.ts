@@ -36,40 +36,40 @@ const read = (text: string): unknown => {
 }
 
 /** A type with some of its members written as decimal strings. */
-type Written<A, K extends keyof A> = Omit<A, K> & { readonly [P in K]: string }
+type Encoded<A, K extends keyof A> = Omit<A, K> & { readonly [P in K]: string }
 
-type WrittenPeriod = Written<PinnedPeriod, "startsAt" | "endsAt">
-type WrittenCounters = Written<Counters, "committedAmount" | "reservedAmount" | "lateAmount">
+type EncodedPeriod = Encoded<PinnedPeriod, "startsAt" | "endsAt">
+type EncodedCounters = Encoded<Counters, "committedAmount" | "reservedAmount" | "lateAmount">
 
-const writePeriod = (period: PinnedPeriod): WrittenPeriod => ({
+const writePeriod = (period: PinnedPeriod): EncodedPeriod => ({
   period: period.period,
   startsAt: String(period.startsAt),
   endsAt: String(period.endsAt)
 })
 
-const readPeriod = (period: WrittenPeriod): PinnedPeriod => ({
+const readPeriod = (period: EncodedPeriod): PinnedPeriod => ({
   period: period.period,
   startsAt: BigInt(period.startsAt),
   endsAt: BigInt(period.endsAt)
 })
 
-const writeCounters = (counters: Counters): WrittenCounters => ({
+const writeCounters = (counters: Counters): EncodedCounters => ({
   ...counters,
   committedAmount: String(counters.committedAmount),
   reservedAmount: String(counters.reservedAmount),
   lateAmount: String(counters.lateAmount)
 })
 
-const readCounters = (counters: WrittenCounters): Counters => ({
+const readCounters = (counters: EncodedCounters): Counters => ({
   ...counters,
   committedAmount: BigInt(counters.committedAmount),
   reservedAmount: BigInt(counters.reservedAmount),
   lateAmount: BigInt(counters.lateAmount)
 })
 
-type WrittenMandate = Omit<MandateState, "totals" | "periods"> & {
-  readonly totals: WrittenCounters
-  readonly periods: ReadonlyArray<WrittenPeriod & { readonly counters: WrittenCounters }>
+type EncodedMandate = Omit<MandateState, "totals" | "periods"> & {
+  readonly totals: EncodedCounters
+  readonly periods: ReadonlyArray<EncodedPeriod & { readonly counters: EncodedCounters }>
 }
 
 export const writeMandate = (mandate: MandateState): string =>
@@ -80,10 +80,10 @@ export const writeMandate = (mandate: MandateState): string =>
       ...writePeriod(period),
       counters: writeCounters(period.counters)
     }))
-  } satisfies WrittenMandate)
+  } satisfies EncodedMandate)
 
 export const readMandate = (text: string): MandateState => {
-  const mandate = read(text) as WrittenMandate
+  const mandate = read(text) as EncodedMandate
   return {
     ...mandate,
     totals: readCounters(mandate.totals),
@@ -94,20 +94,20 @@ export const readMandate = (text: string): MandateState => {
   }
 }
 
-type WrittenAuthorization = Omit<AuthorizationState, "periods"> & {
-  readonly periods: ReadonlyArray<WrittenPeriod>
+type EncodedAuthorization = Omit<AuthorizationState, "periods"> & {
+  readonly periods: ReadonlyArray<EncodedPeriod>
 }
 
 export const writeAuthorization = (authorization: AuthorizationState): string =>
-  write({ ...authorization, periods: authorization.periods.map(writePeriod) } satisfies WrittenAuthorization)
+  write({ ...authorization, periods: authorization.periods.map(writePeriod) } satisfies EncodedAuthorization)
 
 export const readAuthorization = (text: string): AuthorizationState => {
-  const authorization = read(text) as WrittenAuthorization
+  const authorization = read(text) as EncodedAuthorization
   return { ...authorization, periods: authorization.periods.map(readPeriod) }
 }
 
-type WrittenReservation = Omit<Written<OpenReservation, "amount" | "expiresAt">, "periods"> & {
-  readonly periods: ReadonlyArray<WrittenPeriod>
+type EncodedReservation = Omit<Encoded<OpenReservation, "amount" | "expiresAt">, "periods"> & {
+  readonly periods: ReadonlyArray<EncodedPeriod>
 }
 
 export const writeReservation = (reservation: OpenReservation): string =>
@@ -116,10 +116,10 @@ export const writeReservation = (reservation: OpenReservation): string =>
     amount: String(reservation.amount),
     expiresAt: String(reservation.expiresAt),
     periods: reservation.periods.map(writePeriod)
-  } satisfies WrittenReservation)
+  } satisfies EncodedReservation)
 
 export const readReservation = (text: string): OpenReservation => {
-  const reservation = read(text) as WrittenReservation
+  const reservation = read(text) as EncodedReservation
   return {
     ...reservation,
     amount: BigInt(reservation.amount),
@@ -128,17 +128,17 @@ export const readReservation = (text: string): OpenReservation => {
   }
 }
 
-type WrittenSession = Written<ApprovalSessionState, "createdAt" | "expiresAt">
+type EncodedSession = Encoded<ApprovalSessionState, "createdAt" | "expiresAt">
 
 export const writeSession = (session: ApprovalSessionState): string =>
   write({
     ...session,
     createdAt: String(session.createdAt),
     expiresAt: String(session.expiresAt)
-  } satisfies WrittenSession)
+  } satisfies EncodedSession)
 
 export const readSession = (text: string): ApprovalSessionState => {
-  const session = read(text) as WrittenSession
+  const session = read(text) as EncodedSession
   return { ...session, createdAt: BigInt(session.createdAt), expiresAt: BigInt(session.expiresAt) }
 }
 
@@ -151,7 +151,7 @@ export const readSubject = (text: string, revision: number): SubjectCredentials 
   revision
 })
 
-type WrittenEndpoint = Written<Omit<WebhookEndpointState, "disabledAt">, "createdAt" | "updatedAt"> & {
+type EncodedEndpoint = Encoded<Omit<WebhookEndpointState, "disabledAt">, "createdAt" | "updatedAt"> & {
   readonly disabledAt?: string
 }
 
@@ -161,10 +161,10 @@ export const writeEndpoint = ({ disabledAt, ...endpoint }: WebhookEndpointState)
     ...(disabledAt === undefined ? {} : { disabledAt: String(disabledAt) }),
     createdAt: String(endpoint.createdAt),
     updatedAt: String(endpoint.updatedAt)
-  } satisfies WrittenEndpoint)
+  } satisfies EncodedEndpoint)
 
 export const readEndpoint = (text: string): WebhookEndpointState => {
-  const { disabledAt, ...endpoint } = read(text) as WrittenEndpoint
+  const { disabledAt, ...endpoint } = read(text) as EncodedEndpoint
   return {
     ...endpoint,
     ...(disabledAt === undefined ? {} : { disabledAt: BigInt(disabledAt) }),
@@ -173,13 +173,13 @@ export const readEndpoint = (text: string): WebhookEndpointState => {
   }
 }
 
-type WrittenAttempt = Written<DeliveryAttempt, "at">
+type EncodedAttempt = Encoded<DeliveryAttempt, "at">
 
 export const writeAttempts = (attempts: ReadonlyArray<DeliveryAttempt>): string =>
-  write(attempts.map((attempt): WrittenAttempt => ({ ...attempt, at: String(attempt.at) })))
+  write(attempts.map((attempt): EncodedAttempt => ({ ...attempt, at: String(attempt.at) })))
 
 export const readAttempts = (text: string): ReadonlyArray<DeliveryAttempt> =>
-  (read(text) as ReadonlyArray<WrittenAttempt>).map((attempt) => ({ ...attempt, at: BigInt(attempt.at) }))
+  (read(text) as ReadonlyArray<EncodedAttempt>).map((attempt) => ({ ...attempt, at: BigInt(attempt.at) }))
 
 /** For records that are JSON already. */
 export const writePlain: (record: object) => string = write

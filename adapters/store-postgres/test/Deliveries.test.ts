@@ -3,15 +3,16 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { createdChange, HOUR, newIdentifier } from "@svc/testkit/StoreFixtures"
 import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import {
   addWaiting,
   alter,
-  claim,
   deliveriesOf,
   disabledSince,
+  lease,
   loadStored,
   recordEvent,
   register
@@ -75,7 +76,7 @@ const notesPlans = server !== undefined && (await Effect.runPromise(onServer(can
 const openAttempts = (sql: PgClient.PgClient, endpoint: WebhookEndpointState, perEndpoint: number) =>
   Effect.map(
     sql.unsafe<{ readonly o_endpoint: string }>(
-      `select o_endpoint from "${schema}".claim_webhook_attempts($1, 100, $2, $2, 100, $3)`,
+      `select o_endpoint from "${schema}".lease_webhook_attempts($1, 100, $2, $2, 100, $3)`,
       [randomBytes(6).toString("hex"), perEndpoint, String(HOUR)]
     ),
     (opened) => opened.filter(({ o_endpoint }) => o_endpoint === endpoint.id).length
@@ -92,7 +93,7 @@ const copyEndpoint = (endpoint: WebhookEndpointState, count: number) =>
         select e.organization || n, e.endpoint || n
         from {schema}.webhook_attempt_lock e, generate_series(1, $2::int) n where e.endpoint = $1
     ) insert into {schema}.webhook_endpoint
-      select e.organization || n, e.endpoint || n, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
+      select e.organization || n, e.endpoint || n, e.delivery_suffix, e.revision, 1, e.status, e.event_types, e.generation, e.held_until,
         e.held_left, e.missed_since, e.record
       from {schema}.webhook_endpoint e, generate_series(1, $2::int) n where e.endpoint = $1`,
     [endpoint.id, count]
@@ -143,25 +144,23 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           register(organization, { eventTypes: [type] })
         )
         for (const endpoint of endpoints) yield* alter(endpoint, disabledSince(yield* storeNow))
-        const record = (sql: PgClient.PgClient, mandate: string, type: string, seq: number) => {
+        const record = (sql: PgClient.PgClient, type: string) => {
           const id = newIdentifier("evt_")
-          const event = { id, type, occurred_at: "2026-12-01T00:00:00.000000001Z", mandate_version: seq }
           return sql.unsafe(`select "${schema}".fan_out($1, $2, $3, $4, $5)`, [
             organization,
-            mandate,
             id,
             type,
-            JSON.stringify(event)
+            "{}",
+            deliveryStemOf(id)
           ])
         }
         const transaction = (order: ReadonlyArray<string>) =>
           Effect.gen(function* () {
             const sql = yield* PgClient.make({ url })
-            const { mandate } = newPlace({ organization })
             yield* sql.withTransaction(
               Effect.gen(function* () {
-                for (const [index, type] of order.entries()) {
-                  yield* record(sql, mandate, type, index + 1)
+                for (const type of order) {
+                  yield* record(sql, type)
                   // Both have recorded their first, or one waits for the other.
                   yield* Effect.sleep("200 millis")
                 }
@@ -202,9 +201,9 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
       )
       const endpoint = yield* register(newPlace().organization)
       yield* addWaiting(endpoint)
-      const { claimed } = yield* claim([...odd, endpoint], { lasts: 0n })
+      const { leased } = yield* lease([...odd, endpoint], { lasts: 0n })
       assert.deepStrictEqual(
-        claimed.map((one) => one.endpoint.id),
+        leased.map((one) => one.endpoint.id),
         [endpoint.id]
       )
       for (const limit of [1, 2, 100]) {
@@ -212,7 +211,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
         assert.isAtMost(expired.length, limit)
         assert.deepStrictEqual(
           expired.filter((one) => one.endpoint.id === endpoint.id).map(({ delivery }) => delivery.id),
-          claimed.map(({ delivery }) => delivery.id)
+          leased.map(({ delivery }) => delivery.id)
         )
       }
     }).pipe(onStore(server!.url))
@@ -231,9 +230,9 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
             Effect.gen(function* () {
               assert.strictEqual(yield* openAttempts(sql, endpoint, BOUND), BOUND)
               const waiting = yield* addWaiting(other)
-              const { claimed } = yield* claim([endpoint, other], { perEndpoint: BOUND })
+              const { leased } = yield* lease([endpoint, other], { perEndpoint: BOUND })
               assert.deepStrictEqual(
-                claimed.map(({ delivery }) => delivery.id),
+                leased.map(({ delivery }) => delivery.id),
                 [waiting.id]
               )
               yield* end
@@ -242,9 +241,9 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
         assert.strictEqual(yield* Effect.flip(opening(Effect.fail("rolled back"))), "rolled back")
         assert.strictEqual(yield* openAt(endpoint), 0)
         yield* opening(Effect.void)
-        assert.lengthOf((yield* claim([endpoint], { perEndpoint: BOUND })).claimed, 0)
+        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND })).leased, 0)
         assert.strictEqual(yield* openAt(endpoint), BOUND)
-        assert.lengthOf((yield* claim([endpoint], { perEndpoint: BOUND + 1 })).claimed, 1)
+        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND + 1 })).leased, 1)
       }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
   )
 
@@ -286,8 +285,8 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
       const held = yield* register(newPlace().organization)
       const free = yield* register(newPlace().organization)
       for (const endpoint of [held, free]) yield* addWaiting(endpoint)
-      const { claimed } = yield* claim([held, free])
-      const ends = claimed.map(({ delivery, endpoint, revision }) => {
+      const { leased } = yield* lease([held, free])
+      const ends = leased.map(({ delivery, endpoint, revision }) => {
         const { nextAttemptAt: _at, open, ...rest } = delivery
         const next = { ...rest, state: "delivered" } as const
         return {
@@ -319,7 +318,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
   )
 
   it.live.skipIf(!notesPlans)(
-    "cost a claim the same however many wait, however many endpoints there are",
+    "cost a lease the same however many wait, however many endpoints there are",
     () =>
       Effect.gen(function* () {
         const recorder = yield* Effect.acquireRelease(
@@ -335,7 +334,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           const dead = yield* register(newPlace().organization)
           const blocks = Effect.gen(function* () {
             recorder.clear()
-            const claimed = yield* webhooks.claimDue({
+            const leased = yield* webhooks.leaseDue({
               token: "t",
               limit: 4,
               perEndpoint: 4,
@@ -353,7 +352,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
             yield* query(
               "update {schema}.webhook_delivery set queue = 'due', open_token = null where queue is null"
             )
-            return { claimed: claimed.length, count }
+            return { leased: leased.length, count }
           })
           yield* recordEvent(organization)
           yield* recordEvent(dead.organizationId)
@@ -384,7 +383,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           const many = yield* Effect.replicateEffect(blocks, 8)
           const least = (costs: typeof few) => Math.min(...costs.map(({ count }) => count))
           assert.deepStrictEqual(
-            [...few, ...many].map(({ claimed }) => claimed),
+            [...few, ...many].map(({ leased }) => leased),
             Array(16).fill(4)
           )
           assert.isAtMost(least(many), least(few) + SLACK_BLOCKS)

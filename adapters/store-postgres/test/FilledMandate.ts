@@ -1,6 +1,8 @@
-import { bringUpToDate, type CurrentStream, record } from "@svc/domain/engine/StreamProgram"
+import { appendFacts } from "@svc/domain/engine/AppendFacts"
+import { asOf, type CurrentStream } from "@svc/domain/engine/CurrentStream"
 import { makeIdentifier } from "@svc/domain/Identifiers"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
+import { evolve } from "@svc/domain/mandate/Evolve"
 import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import type { StreamState } from "@svc/domain/mandate/MandateState"
 import { MandateStore, OutOfTime } from "@svc/domain/ports/MandateStore"
@@ -25,8 +27,8 @@ interface Decisions {
 const decideAll = ({ head, now, state }: CurrentStream, commands: ReadonlyArray<Command>): Decisions =>
   commands.reduce<Decisions>(
     (before, command) => {
-      const { facts, stream } = Result.getOrThrow(decide(before.state, head.bytes, command, now))
-      return { state: stream, facts: [...before.facts, ...facts] }
+      const { facts } = Result.getOrThrow(decide(before.state, head.bytes, command, now))
+      return { state: facts.reduce<StreamState>(evolve, before.state), facts: [...before.facts, ...facts] }
     },
     { state, facts: [] }
   )
@@ -48,7 +50,7 @@ const recordAll = Effect.fn("recordAll")(function* (
         ]
       : []
   )
-  return yield* record(current, { facts, claims })
+  return yield* appendFacts(current, { facts, claims })
 })
 
 /** Every other reservation is committed, the others cancelled. */
@@ -93,7 +95,7 @@ const proposeAll = Effect.fn("proposeAll")(
         })
       )
     )
-    return yield* recordAll(bringUpToDate(stream, now), proposals)
+    return yield* recordAll(asOf(stream, now), proposals)
   },
   (effect) => untilInTime(effect)
 )

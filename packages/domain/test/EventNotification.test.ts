@@ -1,5 +1,4 @@
 import { assert, describe, it } from "@effect/vitest"
-import { notificationOf } from "@svc/protocol/EventNotification"
 import type { FeedEvent } from "@svc/protocol/Journal"
 import { cancelReport, commitReport, makeCaller, proposalBody, singleBody } from "@svc/testkit/ProgramHarness"
 import { Effect } from "effect"
@@ -7,6 +6,7 @@ import { evolve } from "../src/mandate/Evolve.ts"
 import type { JournalFact } from "../src/mandate/JournalFact.ts"
 import type { StreamState } from "../src/mandate/MandateState.ts"
 import { readEventFeed } from "../src/programs/EventFeed.ts"
+import { notificationOf } from "../src/webhook/EventNotification.ts"
 import { fromTheStart, memoryPrograms, setTo } from "./MemoryPrograms.ts"
 
 const caller = makeCaller()
@@ -48,7 +48,7 @@ const saidByFold = (events: ReadonlyArray<FeedEvent>) => {
   })
 }
 
-describe("the body of an event's webhooks", () => {
+describe("the body of an event's webhooks, from the feed alone", () => {
   it.effect("says what the fold of the journal up to the event does", () =>
     Effect.gen(function* () {
       yield* story

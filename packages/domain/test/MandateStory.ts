@@ -119,7 +119,8 @@ export const after = (story: Story, command: Command, when: Instant): Story => {
   const waited = until(story, when)
   const verdict = decide(waited.stream, 10_000, command, when)
   if (Result.isFailure(verdict)) throw new Error(`the story breaks off: ${verdict.failure._tag}`)
-  return { stream: verdict.success.stream, facts: [...waited.facts, ...verdict.success.facts] }
+  const { facts } = verdict.success
+  return { stream: facts.reduce<StreamState>(evolve, waited.stream), facts: [...waited.facts, ...facts] }
 }
 
 /** The approval on record; its proof is of no consequence to the deciders. */

@@ -118,7 +118,7 @@ describe("an attempt that ended while the store was away", () => {
   })
 
   it.effect(
-    "is taken for lost once its claim has run out, which moves no counter, and is not kept longer",
+    "is taken for lost once its lease has run out, which moves no counter, and is not kept longer",
     () => {
       let isAway = true
       const { programs, receivers } = world(() => (isAway ? "before" : undefined))

@@ -1,6 +1,7 @@
 import { applyDue } from "@svc/domain/mandate/ApplyDue"
 import { authorizationResourceOf } from "@svc/domain/mandate/AuthorizationResource"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
+import { evolve } from "@svc/domain/mandate/Evolve"
 import { mandateResourceOf } from "@svc/domain/mandate/MandateResource"
 import type { StreamState } from "@svc/domain/mandate/MandateState"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -136,7 +137,8 @@ const writeInSequence = (state: SequentialState, operation: Write): readonly [Se
   const command = commandOf(operation, current.ids)
   const verdict = decide(current.stream, 0, command, current.now)
   if (Result.isFailure(verdict)) return [current, refusalText(verdict.failure)]
-  const { refusal, stream } = verdict.success
+  const { facts, refusal } = verdict.success
+  const stream = facts.reduce<StreamState>(evolve, current.stream)
   if (refusal !== undefined) return [{ ...current, stream }, refusalText(refusal)]
   const next: SequentialState = {
     ...current,

@@ -1,6 +1,8 @@
 import type { ApprovalRecord } from "@svc/domain/approval/ApprovalStatement"
-import { bringUpToDate, record, settle, streamTurn, untilRecorded } from "@svc/domain/engine/StreamProgram"
-import type { WriteRequest } from "@svc/domain/engine/Write"
+import { appendDue, appendFacts } from "@svc/domain/engine/AppendFacts"
+import { asOf } from "@svc/domain/engine/CurrentStream"
+import { streamTurnKey, untilAppended } from "@svc/domain/engine/UntilAppended"
+import type { WriteRequest } from "@svc/domain/engine/WriteRequest"
 import { decide } from "@svc/domain/mandate/Decide"
 import type { MandateTerms } from "@svc/domain/mandate/JournalFact"
 import type { Organization } from "@svc/domain/organization/Organization"
@@ -197,19 +199,19 @@ export const answerDirectly = Effect.fn("answerDirectly")(function* (
     const store = yield* MandateStore
     const loaded = yield* store.load({ organization, stream: { mandate: mandateId } })
     if (loaded.stream === undefined) return yield* new NotFound()
-    const current = bringUpToDate(loaded.stream, loaded.now)
+    const current = asOf(loaded.stream, loaded.now)
     const command =
       answer === "Approve"
         ? ({ _tag: "Approve", approval: unprovenApproval(current.state.mandate.terms) } as const)
         : ({ _tag: "Reject", approvalSessionId: "aps_00000000000000000000000000" } as const)
     const verdict = decide(current.state, current.head.bytes, command, current.now)
     if (Result.isFailure(verdict)) {
-      yield* settle(current)
+      yield* appendDue(current)
       return yield* Effect.fail(verdict.failure)
     }
-    return yield* record(current, verdict.success)
+    return yield* appendFacts(current, verdict.success)
   })
-  return yield* untilRecorded(streamTurn({ organization, stream: { mandate: mandateId } }), attempt)
+  return yield* untilAppended(streamTurnKey({ organization, stream: { mandate: mandateId } }), attempt)
 })
 
 let keys = 0

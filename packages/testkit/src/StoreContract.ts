@@ -1,11 +1,5 @@
 import { layer } from "@effect/vitest"
-import type { DueLeases } from "@svc/domain/ports/DueLeases"
-import type { EventFeed } from "@svc/domain/ports/EventFeed"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
-import type { Organizations } from "@svc/domain/ports/Organizations"
-import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { appendContract } from "./store-contract/AppendContract.ts"
@@ -44,10 +38,7 @@ const START_TIMEOUT = "60 seconds"
  */
 export const storeContract = <E>(
   name: string,
-  store: () => Layer.Layer<
-    MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth,
-    E
-  >,
+  store: () => Layer.Layer<StoragePorts, E>,
   options: { readonly clock: StoreClock }
 ): void => {
   const { clock } = options

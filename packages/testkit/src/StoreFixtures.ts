@@ -102,7 +102,9 @@ const termsOf = (place: MandatePlace, now: Instant): MandateTerms => ({
 })
 
 /** What a change may say beyond its events; everything else follows from them. */
-export type ChangeParts = Partial<Omit<StreamChange, "organization" | "mandate" | "events" | "head">>
+export type ChangeParts = Partial<
+  Omit<StreamChange, "organization" | "mandate" | "events" | "headBefore" | "headAfter">
+>
 
 /** How long a fixture's change may take to be recorded, unless it says otherwise. */
 const TIME_TO_RECORD = HOUR
@@ -116,26 +118,26 @@ export const createdChange = (
   const { occurredAt = now, ...rest } = parts
   const terms = termsOf(place, now)
   const at = formatNanos(occurredAt)
-  const { events, head } = sealAll(undefined, [{ type: "mandate.created", occurred_at: at, data: terms }])
+  const created: JournalFact = { type: "mandate.created", occurred_at: at, data: terms }
+  const mandateState: MandateState = {
+    terms,
+    state: "PENDING_APPROVAL",
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+    totals: NO_USE,
+    periods: [],
+    authorizationCount: 0,
+    lateAuthorizations: []
+  }
   return {
     organization: place.organization,
     mandate: place.mandate,
     expected: "absent",
     decidedAt: now,
     recordBefore: now + TIME_TO_RECORD,
-    events,
-    head,
-    mandateState: {
-      terms,
-      state: "PENDING_APPROVAL",
-      version: 1,
-      createdAt: at,
-      updatedAt: at,
-      totals: NO_USE,
-      periods: [],
-      authorizationCount: 0,
-      lateAuthorizations: []
-    },
+    ...sealAll(undefined, mandateState, [created]),
+    mandateState,
     nextDue: now + DAY,
     authorizations: [],
     sessions: [],
@@ -157,15 +159,13 @@ export const followingChange = (
   parts: ChangeParts = {}
 ): StreamChange => {
   const { mandate } = stream.state
-  const { events, head } = sealAll(stream.head, facts)
   return {
     organization: stream.organization,
     mandate: mandate.terms.mandate_id,
     expected: stream.revision,
     decidedAt: now,
     recordBefore: now + TIME_TO_RECORD,
-    events,
-    head,
+    ...sealAll(stream.head, mandate, facts),
     mandateState: { ...mandate, updatedAt: facts.at(-1)?.occurred_at ?? mandate.updatedAt },
     nextDue: now + DAY,
     authorizations: [],
@@ -175,19 +175,21 @@ export const followingChange = (
   }
 }
 
+/** Chains facts to a head, whether or not they can follow in the life of the mandate. */
 const sealAll = (
-  start: StreamHead | undefined,
+  headBefore: StreamHead | undefined,
+  mandate: MandateState,
   facts: ReadonlyArray<JournalFact>
-): { readonly events: ReadonlyArray<SealedEvent>; readonly head: StreamHead } => {
+): Pick<StreamChange, "events" | "headBefore" | "headAfter"> => {
   const events: Array<SealedEvent> = []
-  let head = start
+  let head = headBefore
   for (const fact of facts) {
-    const next = sealEvent(head, fact, { id: newIdentifier("evt_"), mandateVersion: 1 })
+    const next = sealEvent(head, fact, { id: newIdentifier("evt_"), mandate })
     events.push(next.sealed)
     head = next.head
   }
   if (head === undefined) throw new RangeError("a stream begins with an event")
-  return { events, head }
+  return { events, ...(headBefore === undefined ? {} : { headBefore }), headAfter: head }
 }
 
 /** A fact of no consequence, to make a stream longer. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect } from "effect"
 import { CheckFailed } from "../start/RunCommand.ts"
@@ -81,7 +81,7 @@ describe("docs/configuration.md: the operating commands", () => {
           ),
           secret: file("secret", LIVE.SVC_WEBHOOK_SECRET)
         }
-        const context = yield* Effect.context<StoragePorts>()
+        const context = yield* Effect.context<PostgresPorts>()
         const ran: Array<string> = []
         for (const [program, ...words] of commands) {
           assert.strictEqual(program, "svc")

@@ -8,7 +8,7 @@ import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { apiKeyHash } from "@svc/domain/programs/ApiKeys"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
@@ -42,7 +42,7 @@ interface Env {
 const run = Effect.fnUntraced(function* (text: string, options: ReadonlyArray<string> = [], env: Env = {}) {
   const command = COMMANDS.find(({ name }) => name === text)
   if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
-  const context = yield* Effect.context<StoragePorts>()
+  const context = yield* Effect.context<PostgresPorts>()
   const answer = yield* runStoreCommand(command, options, Effect.provideContext(context)).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { ...ENV, ...env } }))
   )
@@ -54,7 +54,7 @@ const faultOf = (...given: Parameters<typeof run>) =>
   Effect.map(Effect.flip(run(...given)), ({ exitCode, line }) => [exitCode, line] as const)
 
 /** Runs something on the same store, and gives what it left in the operator log. */
-const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, StoragePorts>) {
+const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, PostgresPorts>) {
   const log = yield* OperatorLog
   const entries: Array<OperatorEntry> = []
   const record = (entry: OperatorEntry) => {

@@ -3,7 +3,7 @@ import { userInfo } from "node:os"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../config/Config.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
@@ -16,7 +16,7 @@ export interface Operation {
   /** Empty for an operation on the whole deployment. */
   readonly organization: string
   /** The result is printed. */
-  readonly act: Effect.Effect<object, StartFault | StoreUnavailable, StoragePorts>
+  readonly act: Effect.Effect<object, StartFault | StoreUnavailable, PostgresPorts>
 }
 
 /**
@@ -27,7 +27,7 @@ export interface StoreCommand extends Omit<Command, "run"> {
   /** Checks words and settings; the effect it returns reads the store and decides what to do. */
   readonly plan: (
     words: ReadonlyArray<string>
-  ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, StoragePorts>, StartFault>
+  ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
 }
 
 const ENTRY_BYTES = 16
@@ -67,7 +67,7 @@ const withoutJson = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
 export const runStoreCommand = Effect.fnUntraced(function* (
   { name, plan }: StoreCommand,
   words: ReadonlyArray<string>,
-  storage: <A, E>(work: Effect.Effect<A, E, StoragePorts>) => Effect.Effect<A, E | StartFault>
+  storage: <A, E>(work: Effect.Effect<A, E, PostgresPorts>) => Effect.Effect<A, E | StartFault>
 ): Effect.fn.Return<object, StartFault> {
   const given = withoutJson(words)
   const operation = yield* plan(given)

@@ -1,5 +1,5 @@
+import { notificationOf } from "@svc/domain/webhook/EventNotification"
 import { isSuccess } from "@svc/domain/webhook/WebhookDelivery"
-import { notificationOf } from "@svc/protocol/EventNotification"
 import type { FeedEvent } from "@svc/protocol/Journal"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
 import { Clock, Effect, Redacted } from "effect"

@@ -1,16 +1,10 @@
 import { resolve } from "node:path"
-import type { DueLeases } from "@svc/domain/ports/DueLeases"
-import type { EventFeed } from "@svc/domain/ports/EventFeed"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
-import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
-import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
-import type { StoragePorts } from "@svc/store-postgres/PostgresStore"
+import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { type PostgresAddress, postgresAddressOf } from "../config/PostgresUrl.ts"
 import type { StoreSetting } from "../config/StoreSetting.ts"
@@ -19,16 +13,6 @@ import { describeDatabase } from "./DatabaseFault.ts"
 import { StopFault } from "./RunCommand.ts"
 import { type StartFault, temporaryFault } from "./StartFault.ts"
 import { type StoreFailure, storeFault } from "./StoreFault.ts"
-
-/** The storage ports of the domain. */
-export type DomainStorage =
-  | MandateStore
-  | EventFeed
-  | SubjectStore
-  | Organizations
-  | DueLeases
-  | WebhookStore
-  | StoreHealth
 
 export interface StoreOptions {
   /** `run`: migrates the schema of a server at start. `require`: fails unless it is up to date. */
@@ -54,7 +38,7 @@ const buildOnce = <A, E>(layer: Layer.Layer<A, E>) =>
   })
 
 // The stores are imported on demand, so that a start loads only the one it uses.
-const pgliteStore = (folder: string): Layer.Layer<StoragePorts, StartFault> =>
+const pgliteStore = (folder: string): Layer.Layer<PostgresPorts, StartFault> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const stop = yield* StopFault
@@ -99,14 +83,14 @@ const storedSigner = (store: StoreSetting) =>
 export const storageLayer = (
   store: Exclude<StoreSetting, "memory">,
   options: StoreOptions
-): Layer.Layer<StoragePorts, StartFault> =>
+): Layer.Layer<PostgresPorts, StartFault> =>
   "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
 
 /** The store that `SVC_STORE` names, and the signer whose keys it keeps. */
 export const layer = (
   store: StoreSetting,
   options: StoreOptions
-): Layer.Layer<DomainStorage | Signer, StartFault, SecretSealer> => {
+): Layer.Layer<StoragePorts | Signer, StartFault, SecretSealer> => {
   if (store === "memory") {
     // The key may go with the process, since everything that it signed for goes too.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)

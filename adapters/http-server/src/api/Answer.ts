@@ -1,4 +1,4 @@
-import type { Written } from "@svc/domain/engine/Write"
+import type { WriteResult } from "@svc/domain/engine/WriteRequest"
 
 /** JSON text that is sent byte for byte. */
 export class JsonText {
@@ -21,7 +21,7 @@ export const answer = <A>(body: A | JsonText): Answer<A> => ({ body })
 
 /** The answer to a lifecycle write; a replay is marked in the headers (part 3). */
 export const writeAnswer = <A>(
-  { replayed, resource }: Written<A>,
+  { replayed, resource }: WriteResult<A>,
   headers: Readonly<Record<string, string>> = {}
 ): Answer<A> => ({
   body: resource,

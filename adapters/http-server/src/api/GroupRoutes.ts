@@ -1,4 +1,4 @@
-import type { WriteRequest } from "@svc/domain/engine/Write"
+import type { WriteRequest } from "@svc/domain/engine/WriteRequest"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { isIdentifier } from "@svc/protocol/Identifier"

@@ -20,11 +20,10 @@ import { streamTables } from "./streams/StreamTables.ts"
 import { takeClaims } from "./streams/TakeClaims.ts"
 import { addWebhookDelivery } from "./webhooks/AddWebhookDelivery.ts"
 import { changeWebhookEndpoint } from "./webhooks/ChangeWebhookEndpoint.ts"
-import { claimWebhookAttempts } from "./webhooks/ClaimWebhookAttempts.ts"
 import { fanOut } from "./webhooks/FanOut.ts"
+import { leaseWebhookAttempts } from "./webhooks/LeaseWebhookAttempts.ts"
 import { recordWebhookEnds } from "./webhooks/RecordWebhookEnds.ts"
 import { replaceWebhookEndpoint } from "./webhooks/ReplaceWebhookEndpoint.ts"
-import { webhookBody } from "./webhooks/WebhookBody.ts"
 import { webhookQueues } from "./webhooks/WebhookQueues.ts"
 import { webhookTables } from "./webhooks/WebhookTables.ts"
 
@@ -43,7 +42,6 @@ const FUNCTIONS = [
   storeClock,
   loadStream,
   takeClaims,
-  webhookBody,
   fanOut,
   appendOne,
   appendChanges,
@@ -53,7 +51,7 @@ const FUNCTIONS = [
   changeWebhookEndpoint,
   addWebhookDelivery,
   webhookQueues,
-  claimWebhookAttempts,
+  leaseWebhookAttempts,
   recordWebhookEnds,
   rotateSigningKey,
   withdrawSigningKey,

@@ -1,19 +1,18 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import type { StreamHead } from "../mandate/MandateState.ts"
-import type { SealedEvent } from "../mandate/SealedEvent.ts"
+import { agreesWithText, type SealedEvent } from "../mandate/SealedEvent.ts"
 import type { StreamChange } from "../ports/MandateStore.ts"
 
 /**
- * What is wrong with a change that no right caller can produce, given the head of the stream it applies to
- * (absent for a new stream); `undefined` when nothing is. A store refuses such a change as a defect:
- * recorded, it would break the journal for good.
+ * What is wrong with a change that no correct caller produces; `undefined` when nothing is. A store dies of such a change,
+ * and of one whose `headBefore` is not the recorded head of the stream: either would break the journal for good.
  *
- * Checked are the journal (part 7: `seq` without gaps, the chain of hashes, time that never turns back, the
- * head that the events lead to) and that snapshot, sessions and subject belong to the stream.
+ * Checked are the journal (part 7: `seq` without gaps, the chain of hashes, time that never turns back, the head that the
+ * events lead to) and that snapshot, sessions and subject belong to the stream.
  */
-export const brokenInvariant = (change: StreamChange, head: StreamHead | undefined): string | undefined =>
-  brokenOwnership(change) ?? brokenJournal(change, head)
+export const brokenInvariant = (change: StreamChange): string | undefined =>
+  brokenOwnership(change) ?? brokenJournal(change)
 
 const brokenOwnership = (change: StreamChange): string | undefined => {
   const { terms } = change.mandateState
@@ -31,37 +30,36 @@ const brokenOwnership = (change: StreamChange): string | undefined => {
   return claimed.size === change.claims.length ? undefined : "a claim is made twice"
 }
 
-const brokenJournal = (change: StreamChange, head: StreamHead | undefined): string | undefined => {
-  if (head === undefined && change.events.length === 0) return "a stream begins with an event"
-  let end = head
-  for (const event of change.events) {
+const brokenJournal = ({ events, headAfter, headBefore }: StreamChange): string | undefined => {
+  if (headBefore === undefined && events.length === 0) return "a stream begins with an event"
+  let end = headBefore
+  for (const event of events) {
     const next = following(end, event)
     if (typeof next === "string") return next
     end = next
   }
-  return end !== undefined && sameHead(end, change.head) ? undefined : "the head is not where the events lead"
+  return isSameHead(end, headAfter) ? undefined : "the head is not where the events lead"
 }
 
 /** The head after one more event, or what is wrong with the event. */
 const following = (head: StreamHead | undefined, event: SealedEvent): StreamHead | string => {
-  const text = JSON.parse(event.text) as Readonly<Record<string, unknown>>
   const occurredAt = parseTimestamp(event.occurredAt)
-  if (event.seq !== (head?.seq ?? 0) + 1 || text.seq !== event.seq) return "the events do not follow the head"
-  if (text.previous_hash !== head?.hash || typeof text.hash !== "string") {
-    return "the events are not chained to the head"
-  }
-  if (text.id !== event.id || text.type !== event.type || text.occurred_at !== event.occurredAt) {
-    return "an event differs from its text"
-  }
+  if (event.seq !== (head?.seq ?? 0) + 1) return "the events do not follow the head"
+  if (event.previousHash !== head?.hash) return "the events are not chained to the head"
+  if (!agreesWithText(event)) return "an event differs from its text"
   if (occurredAt === undefined || (head !== undefined && occurredAt < head.occurredAt)) {
     return "an event lies before the one that it follows"
   }
   const bytes = (head?.bytes ?? 0) + utf8ToBytes(event.text).length
-  return { seq: event.seq, hash: text.hash, occurredAt, bytes }
+  return { seq: event.seq, hash: event.hash, occurredAt, bytes }
 }
 
-const sameHead = (left: StreamHead, right: StreamHead): boolean =>
-  left.seq === right.seq &&
-  left.hash === right.hash &&
-  left.occurredAt === right.occurredAt &&
-  left.bytes === right.bytes
+/** Whether both are the same end of a stream, or none. */
+export const isSameHead = (left: StreamHead | undefined, right: StreamHead | undefined): boolean =>
+  left === right ||
+  (left !== undefined &&
+    right !== undefined &&
+    left.seq === right.seq &&
+    left.hash === right.hash &&
+    left.occurredAt === right.occurredAt &&
+    left.bytes === right.bytes)

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect } from "effect"
-import { encodeCursor, numberCursor, pageOf, textCursor } from "./Cursor.ts"
+import { encodeCursor, listPageOf, numberCursor, textCursor } from "./Cursor.ts"
 
 const scope = { list: "mandates", state: "ACTIVE" }
 const raw = (text: string) => encodeBase64Url(new TextEncoder().encode(text))
@@ -56,7 +56,7 @@ describe("cursors", () => {
 })
 
 describe("pages", () => {
-  const page = (found: ReadonlyArray<number>) => pageOf(scope, found, 2, (entry) => entry, String)
+  const page = (found: ReadonlyArray<number>) => listPageOf(scope, found, 2, (entry) => entry, String)
   it("have more when one more was found", () => {
     assert.deepStrictEqual(page([3, 2, 1]), {
       data: ["3", "2"],

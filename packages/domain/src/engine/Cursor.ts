@@ -60,8 +60,8 @@ export const numberCursor = (
     : Effect.fail(new InvalidCursor())
 }
 
-/** Makes a page of what a store gave: up to `limit` entries, and one more when there are more. */
-export const pageOf = <A, B>(
+/** A page of what a store answered, which is one entry more than `limit` when there are more. */
+export const listPageOf = <A, B>(
   scope: ListScope,
   found: ReadonlyArray<A>,
   limit: number,

@@ -16,10 +16,10 @@ const POSITION = /^([1-9][0-9]{0,14})\.([A-Za-z0-9_-]{43})$/u
 
 const digestOf = (text: string): string => encodeBase64Url(sha256(utf8ToBytes(text)))
 
-/** What a cursor holds after the event with this `seq` and text. */
+/** The position after the event with this `seq` and text, as a cursor holds it. */
 export const journalPosition = (seq: number, text: string): string => `${seq}.${digestOf(text)}`
 
-/** Whether an event is the one that the cursor was given after: its place may hold another, of another history. */
+/** Whether an event is the one that the cursor was given after: in another history another event has its place. */
 export const isAt = ({ digest }: JournalPosition, text: string | undefined): boolean =>
   text !== undefined && digestOf(text) === digest
 

@@ -1,13 +1,10 @@
 import { Effect } from "effect"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 
-/** Times a list is read again because something came due in between, before it answers 503. */
+/** Reads of a list that kept finding something due, after which it is given up as 503. */
 const MAX_LIST_READS = 10
 
-/**
- * Reads a list until nothing that it could show is due (part 4). The list tells what was due when it was read; that is
- * recorded, and the list read again.
- */
+/** Reads a list until nothing that it could show is due (part 4): what was due is appended, and the list read again. */
 export const settledList = Effect.fnUntraced(function* <A, E1, R1, E2, R2>(list: {
   readonly read: Effect.Effect<A, E1, R1>
   readonly isDue: (read: A) => boolean

@@ -1,8 +1,8 @@
 import { Effect, Fiber, type Scope } from "effect"
 
 /**
- * One run for all who ask while it is under way. It goes on in the scope when the first of them has gone, and whoever asks
- * after its end begins another.
+ * Shares one run among all callers that come while it is under way; a caller after its end starts another. The run belongs
+ * to the scope, so it goes on when the caller that started it is interrupted.
  */
 export const sharedRun = <A, E>(run: Effect.Effect<A, E>, scope: Scope.Scope): Effect.Effect<A, E> => {
   let underWay: Fiber.Fiber<A, E> | undefined

@@ -5,12 +5,9 @@ interface Turn {
   waiting: number
 }
 
-/**
- * Takes turns on one stream within the process. Used after a change has lost a few races: waiting in line is then
- * cheaper than racing on.
- */
+/** Turns on a stream within this process: after a few lost races, waiting in line is cheaper than racing on. */
 export class StreamTurns extends Context.Reference<{
-  /** How many are in line, whoever has the turn included. */
+  /** How many wait for the turn of a key or have it. */
   readonly length: (key: string) => number
   readonly inTurn: (key: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 }>("@svc/domain/engine/StreamTurns", {

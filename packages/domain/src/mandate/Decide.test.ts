@@ -40,7 +40,7 @@ import {
   MAX_OPEN_RESERVATIONS,
   MAX_REFUND_REPORTS
 } from "./MandateLimits.ts"
-import type { AuthorizationState } from "./MandateState.ts"
+import type { AuthorizationState, StreamState } from "./MandateState.ts"
 
 const NOON = STARTS + 12n * HOUR
 
@@ -720,7 +720,7 @@ describe("a proposal's facts", () => {
   })
 })
 
-it("deciding is folding: the stream of a decision is the fold of its facts", () => {
+it("the facts of a decision fold onto the stream that it was made on, and raise its version once for each of the mandate", () => {
   const commands: ReadonlyArray<readonly [Story, Command]> = [
     [active, propose(1)],
     [reserved, revoke()],
@@ -728,8 +728,11 @@ it("deciding is folding: the stream of a decision is the fold of its facts", () 
     [committed, refund(1)]
   ]
   for (const [story, command] of commands) {
-    const verdict = Result.getOrThrow(asked(story, command, STARTS + HOUR))
+    const { facts } = Result.getOrThrow(asked(story, command, STARTS + HOUR))
     const before = until(story, STARTS + HOUR).stream
-    assert.deepStrictEqual(verdict.stream, verdict.facts.reduce(evolve, before))
+    const after = facts.reduce<StreamState>(evolve, before)
+    const raised = facts.filter(({ type }) => type.startsWith("mandate.")).length
+    assert.isAbove(facts.length, 0)
+    assert.strictEqual(after.mandate.version, before.mandate.version + raised)
   }
 })

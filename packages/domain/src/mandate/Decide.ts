@@ -22,7 +22,7 @@ import {
   TerminalStateConflict,
   ValidationFailed
 } from "../Refusals.ts"
-import { evolve } from "./Evolve.ts"
+import { commitReserved } from "./Counters.ts"
 import {
   type DecisionData,
   type JournalFact,
@@ -38,7 +38,7 @@ import {
   MAX_REFUND_REPORTS,
   REPORT_LEAD_SECONDS
 } from "./MandateLimits.ts"
-import type { AuthorizationState, StreamState } from "./MandateState.ts"
+import type { AuthorizationState, MandateState, StreamState } from "./MandateState.ts"
 import { outcomeDigest } from "./OutcomeDigest.ts"
 import { instantOf, prepareTerms } from "./PreparedTerms.ts"
 import { usageAt } from "./Usage.ts"
@@ -72,7 +72,6 @@ export type Refusal =
 export interface Decided {
   /** Empty when the command asks for what already is. */
   readonly facts: ReadonlyArray<JournalFact>
-  readonly stream: StreamState
   /** Instants from which on the same command could be decided otherwise. */
   readonly boundaries: ReadonlyArray<Instant>
   /** Set when the facts only put a contradicting report on record: the answer is a refusal. */
@@ -81,13 +80,10 @@ export interface Decided {
 
 type Verdict = Result.Result<Decided, Refusal>
 
-const record = (
-  stream: StreamState,
-  facts: ReadonlyArray<JournalFact>,
-  boundaries: ReadonlyArray<Instant> = []
-): Verdict => Result.succeed({ facts, stream: facts.reduce<StreamState>(evolve, stream), boundaries })
+const accepted = (facts: ReadonlyArray<JournalFact>, boundaries: ReadonlyArray<Instant> = []): Verdict =>
+  Result.succeed({ facts, boundaries })
 
-const alreadySo = (stream: StreamState): Verdict => record(stream, [])
+const alreadySo = accepted([])
 
 const mandateConflict = (stream: StreamState): Verdict =>
   Result.fail(
@@ -183,7 +179,7 @@ const propose = (
   }
   // After the window the periods shown are its last ones, whose ends may have passed: they bound nothing.
   const ends = periods.map((period) => period.endsAt).filter((end) => end > now)
-  return record(stream, [fact], ends)
+  return accepted([fact], ends)
 }
 
 const sameCommit = (authorization: AuthorizationState, body: CommitBody): boolean =>
@@ -231,18 +227,18 @@ const contradict = (
     authorization_id: authorization.id,
     data: { ...report, late } satisfies OutcomeConflictData
   }
-  return Result.map(record(stream, [fact]), (decided) => ({ ...decided, refusal }))
+  return Result.succeed({ facts: [fact], boundaries: [], refusal })
 }
 
-/** Whether a commit uses the mandate up (part 4). */
-const isConsumed = (stream: StreamState): boolean => {
-  const { terms, state, totals } = stream.mandate
+/** Whether the commit of a reservation uses the mandate up (part 4). */
+const isConsumedBy = ({ terms, state, totals }: MandateState, amount: bigint): boolean => {
   if (state !== "ACTIVE") return false
   if (terms.kind === "SINGLE") return true
   const { max_total_amount, max_executions } = terms.policy
+  const { committedAmount, committedExecutions } = commitReserved(totals, amount)
   return (
-    (max_total_amount !== undefined && totals.committedAmount >= BigInt(max_total_amount)) ||
-    (max_executions !== undefined && totals.committedExecutions >= max_executions)
+    (max_total_amount !== undefined && committedAmount >= BigInt(max_total_amount)) ||
+    (max_executions !== undefined && committedExecutions >= max_executions)
   )
 }
 
@@ -262,7 +258,7 @@ const commit = (
     ...given,
     reported_accepted_at: normalizeTimestamp(given.reported_accepted_at)
   } as CommitBody
-  if (authorization.state === "COMMITTED" && sameCommit(authorization, content)) return alreadySo(stream)
+  if (authorization.state === "COMMITTED" && sameCommit(authorization, content)) return alreadySo
   if (authorization.state !== "RESERVED") {
     return contradict(stream, journalBytes, authorization, { reported: "COMMITTED", content }, now)
   }
@@ -273,9 +269,9 @@ const commit = (
     authorization_id: authorization.id,
     data: content
   }
-  if (!isConsumed({ ...stream, mandate: evolve(stream, committed).mandate }))
-    return record(stream, [committed])
-  return record(stream, [
+  const amount = BigInt(authorization.proposedAction.payment.amount)
+  if (!isConsumedBy(stream.mandate, amount)) return accepted([committed])
+  return accepted([
     committed,
     { type: "mandate.consumed", occurred_at, data: { authorization_id: authorization.id } }
   ])
@@ -288,12 +284,11 @@ const cancel = (
   content: CancellationBody,
   now: Instant
 ): Verdict => {
-  if (authorization.state === "CANCELLED" && sameCancellation(authorization, content))
-    return alreadySo(stream)
+  if (authorization.state === "CANCELLED" && sameCancellation(authorization, content)) return alreadySo
   if (authorization.state !== "RESERVED") {
     return contradict(stream, journalBytes, authorization, { reported: "CANCELLED", content }, now)
   }
-  return record(stream, [
+  return accepted([
     {
       type: "authorization.cancelled",
       occurred_at: formatNanos(now),
@@ -337,7 +332,7 @@ const reportRefund = (
   if (!fitsJournal(stream, journalBytes, data, 0)) {
     return limitReached("The mandate's journal has no room for another report.")
   }
-  return record(stream, [
+  return accepted([
     {
       type: "authorization.refund_reported",
       occurred_at: formatNanos(now),
@@ -352,9 +347,9 @@ const revoke = (stream: StreamState, reason: string, now: Instant): Verdict => {
     case "PENDING_APPROVAL":
     case "SCHEDULED":
     case "ACTIVE":
-      return record(stream, [{ type: "mandate.revoked", occurred_at: formatNanos(now), data: { reason } }])
+      return accepted([{ type: "mandate.revoked", occurred_at: formatNanos(now), data: { reason } }])
     case "REVOKED":
-      return stream.mandate.revocationReason === reason ? alreadySo(stream) : mandateConflict(stream)
+      return stream.mandate.revocationReason === reason ? alreadySo : mandateConflict(stream)
     default:
       return mandateConflict(stream)
   }
@@ -382,12 +377,12 @@ export const decide = (
   switch (command._tag) {
     case "Approve":
       if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
-      return record(stream, [
+      return accepted([
         { type: "mandate.approved", occurred_at: formatNanos(now), data: { approval: command.approval } }
       ])
     case "Reject":
       if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
-      return record(stream, [
+      return accepted([
         {
           type: "mandate.rejected",
           occurred_at: formatNanos(now),

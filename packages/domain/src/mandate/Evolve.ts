@@ -14,6 +14,7 @@ import type {
 import { openReservationOf } from "./OpenReservation.ts"
 import { outcomeDigest } from "./OutcomeDigest.ts"
 import { currentPeriods, instantOf, prepareTerms } from "./PreparedTerms.ts"
+import { stateAfter } from "./StateAfter.ts"
 
 type AuthorizationFact = Extract<JournalFact, { readonly authorization_id: string }>
 type FactOf<T extends JournalFact["type"]> = Extract<JournalFact, { readonly type: T }>
@@ -28,7 +29,7 @@ interface Step {
 const begin = (terms: MandateTerms, at: string): Step => ({
   mandate: {
     terms,
-    state: "PENDING_APPROVAL",
+    state: stateAfter({ type: "mandate.created", occurred_at: at }, terms.window.starts_at),
     version: 1,
     createdAt: at,
     updatedAt: at,
@@ -198,32 +199,25 @@ const evolveAuthorization = (stream: StreamState, fact: AuthorizationFact): Step
   }
 }
 
-const transition = (mandate: MandateState, change: Partial<MandateState>): MandateState => ({
-  ...mandate,
-  ...change,
-  version: mandate.version + 1
-})
-
 const evolveMandate = (
   mandate: MandateState,
   fact: Exclude<JournalFact, AuthorizationFact | FactOf<"mandate.created">>
 ): MandateState => {
   const at = fact.occurred_at
+  const state = stateAfter(fact, mandate.terms.window.starts_at)
+  const next: MandateState = { ...mandate, state, version: mandate.version + 1 }
   switch (fact.type) {
-    case "mandate.approved": {
-      const started = instantOf(at) >= prepareTerms(mandate.terms).startsAt
-      return transition(mandate, { state: started ? "ACTIVE" : "SCHEDULED", approvedAt: at })
-    }
-    case "mandate.rejected":
-      return transition(mandate, { state: "REJECTED", endedAt: at })
+    case "mandate.approved":
+      return { ...next, approvedAt: at }
     case "mandate.activated":
-      return transition(mandate, { state: "ACTIVE" })
+      return next
+    case "mandate.rejected":
     case "mandate.consumed":
-      return transition(mandate, { state: "CONSUMED", endedAt: at })
+      return { ...next, endedAt: at }
     case "mandate.revoked":
-      return transition(mandate, { state: "REVOKED", endedAt: at, revocationReason: fact.data.reason })
+      return { ...next, endedAt: at, revocationReason: fact.data.reason }
     case "mandate.expired":
-      return transition(mandate, { state: "EXPIRED", endedAt: at, endReason: fact.data.end_reason })
+      return { ...next, endedAt: at, endReason: fact.data.end_reason }
   }
 }
 

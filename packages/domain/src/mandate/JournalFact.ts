@@ -74,7 +74,7 @@ interface FactData {
   readonly "authorization.refund_reported": RefundBody
 }
 
-type MandateFactType = Extract<keyof FactData, `mandate.${string}`>
+export type MandateFactType = Extract<keyof FactData, `mandate.${string}`>
 type AuthorizationFactType = Extract<keyof FactData, `authorization.${string}`>
 
 /**

@@ -18,7 +18,7 @@ import {
 import { evolve } from "./Evolve.ts"
 import type { JournalFact } from "./JournalFact.ts"
 import type { StreamHead, StreamState } from "./MandateState.ts"
-import { type SealedEvent, sealEvent } from "./SealedEvent.ts"
+import { agreesWithText, type SealedEvent, sealEvent } from "./SealedEvent.ts"
 
 const story = after(
   after(
@@ -37,10 +37,7 @@ const sealAll = (facts: ReadonlyArray<JournalFact>): ReadonlyArray<SealedEvent> 
   for (const [index, fact] of facts.entries()) {
     state = evolve(state, fact)
     const id = `evt_0000000000000000000000000${index}`
-    const next = sealEvent(head, fact, {
-      id,
-      mandateVersion: state.mandate.version
-    })
+    const next = sealEvent(head, fact, { id, mandate: state.mandate })
     assert.strictEqual(
       next.head.bytes,
       (head?.bytes ?? 0) + new TextEncoder().encode(next.sealed.text).length
@@ -104,5 +101,42 @@ describe("sealed events", () => {
 
   it("have nine digits of a second", () => {
     for (const { occurred_at } of parsed) assert.match(String(occurred_at), /:\d\d\.\d{9}Z$/)
+  })
+
+  it("have a notification that says what the fold leaves the mandate in, and of an authorization no state (part 8)", () => {
+    assert.deepStrictEqual(
+      events.map(({ notification }) => JSON.parse(notification).data.state),
+      ["PENDING_APPROVAL", "SCHEDULED", "ACTIVE", undefined, undefined, "CONSUMED"]
+    )
+    assert.strictEqual(
+      events[3]?.notification,
+      canonicalJson({
+        id: events[3]!.id,
+        type: "authorization.reserved",
+        occurred_at: events[3]!.occurredAt,
+        data: {
+          mandate_id: story.stream.mandate.terms.mandate_id,
+          authorization_id: authorizationId(1),
+          version: 3
+        }
+      })
+    )
+  })
+
+  it("agree with their text, and with no other", () => {
+    for (const event of events) {
+      assert.isTrue(agreesWithText(event))
+      const others: ReadonlyArray<Partial<SealedEvent>> = [
+        { seq: event.seq + 1 },
+        { id: "evt_00000000000000000000000009" },
+        { type: "mandate.revoked" },
+        { occurredAt: "2026-11-29T00:00:00.000000001Z" },
+        { mandateVersion: event.mandateVersion + 1 },
+        { hash: "another" },
+        { previousHash: "another" },
+        { text: event.text.slice(0, -1) }
+      ]
+      for (const other of others) assert.isFalse(agreesWithText({ ...event, ...other }))
+    }
   })
 })

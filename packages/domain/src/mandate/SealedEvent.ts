@@ -2,11 +2,12 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { sealEventText } from "@svc/protocol/EventHash"
 import { type JournalEvent, sourceOf } from "@svc/protocol/Journal"
 import type { JsonObject } from "@svc/protocol/Json"
-import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { webhookBody } from "@svc/protocol/WebhookBody"
 import type { JournalFact } from "./JournalFact.ts"
-import type { StreamHead } from "./MandateState.ts"
+import type { MandateState, StreamHead } from "./MandateState.ts"
+import { instantOf } from "./PreparedTerms.ts"
 
-/** An event with its place in the stream, and the canonical text that is stored and hashed (part 7). */
+/** An event with its place in the stream, and the texts that stores keep of it. */
 export interface SealedEvent {
   readonly seq: number
   readonly id: string
@@ -14,47 +15,81 @@ export interface SealedEvent {
   readonly occurredAt: string
   readonly mandateVersion: number
   readonly authorizationId?: string
-  /** JCS of the event with its hash; never rewritten. */
+  readonly hash: string
+  /** Hash of the event before it; absent on the first of a stream. */
+  readonly previousHash?: string
+  /** JCS of the event with its hash (part 7); never rewritten. */
   readonly text: string
+  /** The body of its webhook deliveries (part 8). */
+  readonly notification: string
 }
 
-/** Chains one fact to the head of its stream. `head` is absent for the first event. */
+const notificationOf = (event: Omit<SealedEvent, "text" | "notification">, mandate: SealedFor): string =>
+  webhookBody({
+    id: event.id,
+    type: event.type,
+    occurredAt: event.occurredAt,
+    mandateId: mandate.terms.mandate_id,
+    ...(event.authorizationId === undefined
+      ? { state: mandate.state }
+      : { authorizationId: event.authorizationId }),
+    version: event.mandateVersion
+  })
+
+type SealedFor = Pick<MandateState, "state" | "version"> & {
+  readonly terms: Pick<MandateState["terms"], "mandate_id">
+}
+
+/** Chains one fact to the head of its stream, which is absent for the first event. `mandate` is as the fact leaves it. */
 export const sealEvent = (
   head: StreamHead | undefined,
   fact: JournalFact,
-  event: {
-    readonly id: string
-    /** The mandate's, after the event. */
-    readonly mandateVersion: number
-  }
+  { id, mandate }: { readonly id: string; readonly mandate: SealedFor }
 ): { readonly sealed: SealedEvent; readonly head: StreamHead } => {
   const seq = (head?.seq ?? 0) + 1
   const { hash, text } = sealEventText({
     seq,
-    id: event.id,
+    id,
     type: fact.type,
     occurred_at: fact.occurred_at,
     source: sourceOf(fact.type),
-    mandate_version: event.mandateVersion,
+    mandate_version: mandate.version,
     ...("authorization_id" in fact ? { authorization_id: fact.authorization_id } : {}),
     data: fact.data as unknown as JsonObject,
     ...(head === undefined ? {} : { previous_hash: head.hash })
   })
+  const event = {
+    seq,
+    id,
+    type: fact.type,
+    occurredAt: fact.occurred_at,
+    mandateVersion: mandate.version,
+    ...("authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}),
+    hash,
+    ...(head === undefined ? {} : { previousHash: head.hash })
+  }
   return {
-    sealed: {
-      seq,
-      id: event.id,
-      type: fact.type,
-      occurredAt: fact.occurred_at,
-      mandateVersion: event.mandateVersion,
-      ...("authorization_id" in fact ? { authorizationId: fact.authorization_id } : {}),
-      text
-    },
+    sealed: { ...event, text, notification: notificationOf(event, mandate) },
     head: {
       seq,
       hash,
-      occurredAt: parseTimestamp(fact.occurred_at) as bigint,
+      occurredAt: instantOf(fact.occurred_at),
       bytes: (head?.bytes ?? 0) + utf8ToBytes(text).length
     }
   }
 }
+
+/** Whether the text says of the event what its other members say: JCS sorts all of those behind `data`, to the text's end. */
+export const agreesWithText = (event: SealedEvent): boolean =>
+  event.text.endsWith(
+    [
+      `"hash":"${event.hash}"`,
+      `"id":"${event.id}"`,
+      `"mandate_version":${event.mandateVersion}`,
+      `"occurred_at":"${event.occurredAt}"`,
+      ...(event.previousHash === undefined ? [] : [`"previous_hash":"${event.previousHash}"`]),
+      `"seq":${event.seq}`,
+      `"source":"${sourceOf(event.type)}"`,
+      `"type":"${event.type}"}`
+    ].join(",")
+  )

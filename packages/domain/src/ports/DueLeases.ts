@@ -1,4 +1,4 @@
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Nanos } from "@svc/protocol/Timestamp"
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
@@ -9,9 +9,9 @@ export interface DueStream {
 }
 
 /**
- * Shares the streams that have something due among any number of workers (part 9). A lease saves them from doing the
- * same work twice and nothing more: it may run out under a worker that still holds on, so what keeps two of them from
- * recording the same transition is the revision of the stream, as for everybody else.
+ * Shares the streams that have something due among any number of workers (part 9). A lease only saves them from doing the
+ * same work twice: it may expire while its worker goes on, so it is the revision of the stream that keeps two workers from
+ * appending the same transition.
  */
 export class DueLeases extends Context.Service<
   DueLeases,
@@ -24,9 +24,9 @@ export class DueLeases extends Context.Service<
     readonly take: (query: {
       readonly token: string
       readonly limit: number
-      readonly lasts: Instant
+      readonly lasts: Nanos
     }) => Effect.Effect<ReadonlyArray<DueStream>, StoreUnavailable>
-    /** Gives streams back, those that are leased under another token by now excepted. */
+    /** Releases streams, except those that are leased under another token by now. */
     readonly release: (query: {
       readonly token: string
       readonly streams: ReadonlyArray<DueStream>

@@ -112,7 +112,10 @@ export interface StreamChange {
   /** May be empty: sessions, challenges and claims change a stream without an event. */
   readonly events: ReadonlyArray<SealedEvent>
   readonly mandateState: MandateState
-  readonly head: StreamHead
+  /** The end of the stream that the events follow; absent for a new stream. */
+  readonly headBefore?: StreamHead
+  /** The end that the events lead to: `headBefore` when there are none. */
+  readonly headAfter: StreamHead
   /** When the stream's next transition is due, if one is to come. */
   readonly nextDue: Instant | undefined
   /** Authorizations that are new or changed, in full. */
@@ -206,7 +209,7 @@ export class MandateStore extends Context.Service<
     /**
      * Records one change atomically. The order of refusals is: `Stale` (stream, then subject),
      * `OutOfTime`, `ClaimTaken` (the first of `claims` that is held). What was refused left no trace. A change
-     * that no right caller can produce (see `brokenInvariant`) is a defect, and records nothing either.
+     * that no correct caller produces (see `brokenInvariant`) is a defect, and records nothing either.
      */
     readonly append: (
       change: StreamChange

@@ -1,5 +1,5 @@
 import type { JsonWebKeyEs256 } from "@svc/protocol/KeySet"
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Instant, Nanos } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
@@ -79,7 +79,7 @@ export class SigningKeyRecords extends Context.Service<
      */
     readonly rotate: (
       key: NewSigningKey,
-      when: { readonly delay: Instant } | "now"
+      when: { readonly delay: Nanos } | "now"
     ) => Effect.Effect<Rotation, RotationPending | StoreUnavailable>
     /**
      * Takes a compromised key out of the key set and its private half away, at once and for good. In the place of the

@@ -1,14 +1,14 @@
-import type { Instant } from "@svc/protocol/Timestamp"
+import type { Instant, Nanos } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
-import type { StoredDelivery, WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import type { Spread, StoredDelivery, WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
 import type { ClaimHolder, ClaimTaken, Stale, StoreUnavailable, UniqueClaim } from "./MandateStore.ts"
 
 /** The organization has as many endpoints that are not deleted as it may. */
 export class EndpointLimitReached extends Data.TaggedError("EndpointLimitReached")<Record<never, never>> {}
 
-/** What a worker was given to do: the attempt is open already. */
-export interface ClaimedDelivery extends StoredDelivery, StoredEndpoint {}
+/** A delivery that a worker has leased, and its endpoint: the attempt is open already. */
+export interface LeasedDelivery extends StoredDelivery, StoredEndpoint {}
 
 /** An endpoint after some of its attempts have ended, and those deliveries. */
 export interface EndedAttempts {
@@ -23,10 +23,13 @@ export interface EndedAttempts {
 }
 
 /**
- * Webhook endpoints and their deliveries (part 8). The deliveries of an event are recorded by `MandateStore.append`, in
- * the write of the event: one for each endpoint that is active or disabled and wants its type, due at once. For a disabled
- * endpoint that stops once it was disabled for `HELD_SECONDS` or has got `HELD_DELIVERIES` since; the first event after
- * that is `missedSince`, until a reactivation.
+ * Webhook endpoints and their deliveries (part 8). `MandateStore.append` records the deliveries of an event with the
+ * event (`deliveryIdOf`, `pendingDelivery`): one for each endpoint that wants its type and is active, or disabled with
+ * something left of what is kept for it (`isKept`). Once nothing is, the first event is its `missedSince`, until a
+ * reactivation.
+ *
+ * What is decided of endpoints and deliveries is decided by the functions of `webhook/`. A store that selects or changes
+ * many rows in one statement filters by the same rules, on the values that those functions gave it.
  */
 export class WebhookStore extends Context.Service<
   WebhookStore,
@@ -47,8 +50,8 @@ export class WebhookStore extends Context.Service<
     /**
      * Records a new endpoint (`expected` is `"absent"`) or a change of one, and claims, all or nothing. Refusals in this
      * order: `Stale`, `ClaimTaken`, `EndpointLimitReached` (for a new one when `limit` are not deleted, also when several
-     * come at once). `spread` is given with a reactivation: what is pending, not under way and due at `now` comes next
-     * within so many nanoseconds, evenly.
+     * come at once). `spread` is given with a reactivation: the next attempts of what
+     * waits are moved as by `afterReactivation`.
      */
     readonly changeEndpoint: (change: {
       readonly organization: string
@@ -56,7 +59,7 @@ export class WebhookStore extends Context.Service<
       readonly next: WebhookEndpointState
       readonly limit: number
       readonly claims: ReadonlyArray<UniqueClaim>
-      readonly spread?: { readonly now: Instant; readonly over: Instant }
+      readonly spread?: Spread
     }) => Effect.Effect<
       { readonly revision: number },
       Stale | ClaimTaken | EndpointLimitReached | StoreUnavailable
@@ -95,21 +98,22 @@ export class WebhookStore extends Context.Service<
       readonly claims: ReadonlyArray<UniqueClaim>
     }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
     /**
-     * Opens attempts that are due at the store's clock (`isDue`), over all organizations, and answers with them: at most
+     * Leases deliveries that are due at the store's clock (`isDue`), over all organizations: opens an attempt of each
+     * (`beginAttempt`) that lasts for `lasts`, and answers with them. They are at most
      * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
      * endpoints included, more than `perOrganization`, but that up to `assured` of each endpoint are, whatever else its
      * organization has. Endpoints take turns, those first that have least under way, and of
      * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
      * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
      */
-    readonly claimDue: (query: {
+    readonly leaseDue: (query: {
       readonly token: string
       readonly limit: number
       readonly perEndpoint: number
       readonly assured: number
       readonly perOrganization: number
-      readonly lasts: Instant
-    }) => Effect.Effect<ReadonlyArray<ClaimedDelivery>, StoreUnavailable>
+      readonly lasts: Nanos
+    }) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreUnavailable>
     /**
      * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this
      * release cannot read is left out.

@@ -15,15 +15,10 @@ import { readAuthenticationResponse, readRegistrationResponse } from "../approva
 import { redirectTo } from "../approval/ReturnUrl.ts"
 import { displayLines } from "../approval/StatementDisplay.ts"
 import type { Language } from "../approval/StatementLanguage.ts"
-import {
-  bringUpToDate,
-  type CurrentStream,
-  record,
-  settle,
-  streamTurn,
-  untilRecorded
-} from "../engine/StreamProgram.ts"
-import { validBody } from "../engine/Write.ts"
+import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
+import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
+import { streamTurnKey, untilAppended } from "../engine/UntilAppended.ts"
+import { validBody } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import { type Command, decide } from "../mandate/Decide.ts"
 import { Deployment } from "../ports/Deployment.ts"
@@ -69,7 +64,7 @@ export const loadByToken = Effect.fnUntraced(function* (token: Redacted.Redacted
   const store = yield* MandateStore
   const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })
   if (loaded.stream === undefined) return undefined
-  const current = yield* settle(bringUpToDate(loaded.stream, loaded.now))
+  const current = yield* appendDue(asOf(loaded.stream, loaded.now))
   const { session } = current
   return session === undefined ? undefined : { current, session }
 })
@@ -109,14 +104,14 @@ const loadBound = Effect.fnUntraced(function* ({ token, cookie }: Bearer, mayBin
 
 /** Runs an attempt on the session of a token until no other write gets in between. */
 export const retried = <A, E, R>(token: Redacted.Redacted<string>, attempt: Effect.Effect<A, E, R>) =>
-  untilRecorded(streamTurn({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
+  untilAppended(streamTurnKey({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
 
 const recordSession = (
   current: CurrentStream,
   session: ApprovalSessionState,
   subject?: { readonly expected: "absent" | number; readonly next: SubjectCredentials }
 ) =>
-  record(current, {
+  appendFacts(current, {
     facts: [],
     boundaries: [session.expiresAt],
     sessions: [session],
@@ -475,7 +470,7 @@ const closeSession = Effect.fnUntraced(function* (
   if (Result.isFailure(verdict)) return yield* new ApprovalSessionClosed()
   const { facts, boundaries } = verdict.success
   const { provisionalPasskey: _, ...closed } = withoutChallenge(session)
-  yield* record(current, {
+  yield* appendFacts(current, {
     facts,
     boundaries: [...boundaries, session.expiresAt],
     sessions: [{ ...closed, state }],

@@ -7,16 +7,12 @@ import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Times
 import { Effect, Redacted } from "effect"
 import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
 import { parseReturnUrl } from "../approval/ReturnUrl.ts"
-import {
-  bringUpToDate,
-  type CurrentStream,
-  readStream,
-  record,
-  settle,
-  streamTurn,
-  untilRecorded
-} from "../engine/StreamProgram.ts"
-import { keyedOperation, namedStream, validBody, type WriteRequest, type Written } from "../engine/Write.ts"
+import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
+import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
+import { keyedOperation } from "../engine/IdempotencyKey.ts"
+import { namedStream, readStream } from "../engine/ReadStream.ts"
+import { streamTurnKey, untilAppended } from "../engine/UntilAppended.ts"
+import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { MandateState } from "../mandate/MandateState.ts"
 import { prepareTerms } from "../mandate/PreparedTerms.ts"
@@ -191,7 +187,7 @@ type Failure =
 export const createApprovalSession = Effect.fn("createApprovalSession")(function* (
   request: WriteRequest & { readonly mandateId: string }
 ): Effect.fn.Return<
-  Written<ApprovalSession>,
+  WriteResult<ApprovalSession>,
   Failure,
   MandateStore | IdentityVerifier | SecretSealer | Randomness | Deployment
 > {
@@ -230,10 +226,10 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       localhostAllowed: localhostReturnOrigins
     })
     if (returnUrl === undefined) return yield* new ReturnUrlNotAllowed()
-    const current = bringUpToDate(loaded.stream, loaded.now)
+    const current = asOf(loaded.stream, loaded.now)
     const { terms, state } = current.state.mandate
     if (state !== "PENDING_APPROVAL") {
-      yield* settle(current)
+      yield* appendDue(current)
       return yield* new StateConflict({ currentState: state, resourceId: mandateId })
     }
     // Once for the request: an attempt that lost a race should not lose time again.
@@ -265,7 +261,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       }
     ]
     const superseded = supersede(current)
-    yield* record(current, {
+    yield* appendFacts(current, {
       facts: [],
       boundaries: superseded.map((earlier) => earlier.expiresAt),
       sessions: [...superseded, session],
@@ -278,8 +274,8 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       () => Effect.fail(new AssertionReplayed())
     )
   )
-  return yield* untilRecorded(
-    streamTurn({ organization: organization.id, ...(stream === undefined ? {} : { stream }) }),
+  return yield* untilAppended(
+    streamTurnKey({ organization: organization.id, ...(stream === undefined ? {} : { stream }) }),
     attempt
   )
 })

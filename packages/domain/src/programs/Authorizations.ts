@@ -11,16 +11,12 @@ import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, Result } from "effect"
-import { numberCursor, pageOf } from "../engine/Cursor.ts"
+import type { CurrentStream } from "../engine/CurrentStream.ts"
+import { listPageOf, numberCursor } from "../engine/Cursor.ts"
+import { namedStream, readStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
-import { type CurrentStream, readStream } from "../engine/StreamProgram.ts"
-import {
-  namedStream,
-  type StreamWritten,
-  type WriteRequest,
-  type Written,
-  writeStream
-} from "../engine/Write.ts"
+import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
+import { type StreamWriteResult, writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
 import type { Command, Refusal } from "../mandate/Decide.ts"
@@ -71,14 +67,14 @@ const shownWritten = Effect.fnUntraced(function* ({
   current,
   resource,
   replayed
-}: StreamWritten): Effect.fn.Return<Written<Authorization>, NotFound> {
+}: StreamWriteResult): Effect.fn.Return<WriteResult<Authorization>, NotFound> {
   return { resource: yield* shown(current, resource), replayed }
 })
 
 /** Proposes an action and gets a decision (part 5, POST /v1/mandates/{mandate_id}/authorizations). */
 export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* (
   request: WriteRequest & { readonly mandateId: string }
-): Effect.fn.Return<Written<Authorization>, WriteFailure, MandateStore | Randomness> {
+): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness> {
   const written = yield* writeStream(request, {
     operation: {
       operation: "POST /v1/mandates/{mandate_id}/authorizations",
@@ -154,7 +150,7 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
     isDue: (read) => read.due,
     settle: () => Effect.asVoid(readNamed({ organization, mandateId }))
   })
-  return pageOf(
+  return listPageOf(
     scope,
     list.authorizations,
     limit,
@@ -170,7 +166,7 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
     readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
     readonly command: (body: Body) => Command
   }
-): Effect.fn.Return<Written<Authorization>, WriteFailure, MandateStore | Randomness> {
+): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness> {
   const { authorizationId } = request
   const written = yield* writeStream(request, {
     operation: { operation: write.operation, path: { authorization_id: authorizationId } },

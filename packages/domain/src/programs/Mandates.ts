@@ -9,26 +9,22 @@ import {
   RevokeMandateBody
 } from "@svc/protocol/Mandate"
 import { policyDigest } from "@svc/protocol/PolicyDigest"
-import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { periodsFrom, tableRange } from "../calendar/PeriodGeometry.ts"
 import type { TimeZoneTable } from "../calendar/TimeZoneTable.ts"
-import { identifierCursor, pageOf } from "../engine/Cursor.ts"
+import { appendFirst } from "../engine/AppendFacts.ts"
+import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
+import { keyedOperation } from "../engine/IdempotencyKey.ts"
 import { isAt, journalCursor, journalPosition } from "../engine/JournalCursor.ts"
+import { namedStream, readStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
-import { DECISION_LIFETIME_SECONDS, readStream, sealFacts, untilRecorded } from "../engine/StreamProgram.ts"
-import {
-  keyedOperation,
-  namedStream,
-  validBody,
-  type WriteRequest,
-  type Written,
-  writeStream
-} from "../engine/Write.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
+import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
+import { writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
-import { nextDueOf } from "../mandate/ApplyDue.ts"
 import type { Refusal } from "../mandate/Decide.ts"
-import type { JournalFact, MandateTerms } from "../mandate/JournalFact.ts"
+import type { MandateTerms } from "../mandate/JournalFact.ts"
 import { type ProposedTerms, proposeTerms } from "../mandate/MandateRequest.ts"
 import { mandateResourceOf } from "../mandate/MandateResource.ts"
 import { instantOf, prepareTerms } from "../mandate/PreparedTerms.ts"
@@ -86,7 +82,7 @@ const fixTimeZones = Effect.fnUntraced(function* (
 export const createMandate = Effect.fn("createMandate")(function* (
   request: WriteRequest
 ): Effect.fn.Return<
-  Written<Mandate>,
+  WriteResult<Mandate>,
   ValidationFailed | IdempotencyKeyReused | NotFound | StoreUnavailable,
   MandateStore | TimeZones | Randomness | Deployment
 > {
@@ -115,29 +111,11 @@ export const createMandate = Effect.fn("createMandate")(function* (
       policy_digest: policyDigest(proposed.policy as unknown as JsonValue),
       time_zones
     }
-    const fact: JournalFact = { type: "mandate.created", occurred_at: formatNanos(now), data: terms }
-    const { events, head, state } = yield* sealFacts(undefined, undefined, [fact], now)
-    if (state === undefined || head === undefined)
-      return yield* Effect.die("a mandate was created without an event")
-    const due = nextDueOf(state)
-    const latest = now + DECISION_LIFETIME_SECONDS * NANOS_PER_SECOND
-    yield* store.append({
-      organization,
-      mandate,
-      expected: "absent",
-      decidedAt: now,
-      recordBefore: due !== undefined && due < latest ? due : latest,
-      events,
-      mandateState: state.mandate,
-      head,
-      nextDue: due,
-      authorizations: [],
-      sessions: [],
-      claims: [key.claim(mandate)]
-    })
-    return { resource: mandateResourceOf(state.mandate, now), replayed: false }
+    const creation = { type: "mandate.created", occurred_at: formatNanos(now), data: terms } as const
+    const created = yield* appendFirst(creation, now, [key.claim(mandate)])
+    return { resource: mandateResourceOf(created, now), replayed: false }
   })
-  return yield* untilRecorded(Effect.succeed(JSON.stringify([organization, key.name])), attempt)
+  return yield* untilAppended(Effect.succeed(JSON.stringify([organization, key.name])), attempt)
 })
 
 /** Reads a mandate (part 4, GET /v1/mandates/{mandate_id}). */
@@ -199,7 +177,7 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
     isDue: (read) => read.due.length > 0,
     settle: (read) => settleListed(organization, read.due)
   })
-  return pageOf(
+  return listPageOf(
     scope,
     list.mandates,
     query.limit,
@@ -212,7 +190,7 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
 export const revokeMandate = Effect.fn("revokeMandate")(function* (
   request: WriteRequest & { readonly mandateId: string }
 ): Effect.fn.Return<
-  Written<Mandate>,
+  WriteResult<Mandate>,
   IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable,
   MandateStore | Randomness
 > {
@@ -283,7 +261,7 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
   if (position !== undefined && !isAt(position, found[0])) return yield* new HistoryChanged()
   const texts = position === undefined ? found : found.slice(1)
   const numbered = texts.map((text, index) => ({ text, seq: afterSeq + index + 1 }))
-  return pageOf(
+  return listPageOf(
     scope,
     numbered,
     query.limit,

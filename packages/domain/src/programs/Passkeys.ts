@@ -4,8 +4,8 @@ import type { Passkey } from "@svc/protocol/Passkey"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import type { PasskeyRecord } from "../approval/ApprovalSessionState.ts"
-import { identifierCursor, pageOf } from "../engine/Cursor.ts"
-import { untilRecorded } from "../engine/StreamProgram.ts"
+import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { SubjectStore } from "../ports/SubjectStore.ts"
 import { type InvalidCursor, NotFound } from "../Refusals.ts"
@@ -32,7 +32,7 @@ export const listPasskeys = Effect.fn("listPasskeys")(function* (query: {
   const active = (subject?.passkeys ?? [])
     .filter((passkey) => passkey.retiredAt === undefined && (after === undefined || passkey.id < after))
     .toSorted((left, right) => (left.id < right.id ? 1 : -1))
-  return pageOf(scope, active.slice(0, query.limit + 1), query.limit, (passkey) => passkey.id, shown)
+  return listPageOf(scope, active.slice(0, query.limit + 1), query.limit, (passkey) => passkey.id, shown)
 })
 
 /**
@@ -64,7 +64,7 @@ export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
       }
     })
   })
-  return yield* untilRecorded(
+  return yield* untilAppended(
     Effect.succeed(JSON.stringify([query.organization, "subject", query.subjectReference])),
     attempt
   )

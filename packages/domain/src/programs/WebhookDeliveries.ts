@@ -4,16 +4,22 @@ import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE, testWebhookBody } from "@svc/protocol/WebhookBody"
 import type { WebhookDelivery } from "@svc/protocol/WebhookEndpoint"
 import { Effect } from "effect"
-import { identifierCursor, pageOf } from "../engine/Cursor.ts"
-import { untilRecorded } from "../engine/StreamProgram.ts"
-import { type Operation, optionallyKeyed, type WriteRequest, type Written } from "../engine/Write.ts"
+import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
+import { type Operation, optionallyKeyed } from "../engine/IdempotencyKey.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
+import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { type IdempotencyKeyReused, type InvalidCursor, NotFound, StateConflict } from "../Refusals.ts"
 import type { StoredDelivery } from "../webhook/WebhookDelivery.ts"
-import { mayRedeliver, shownDeliveryState, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import {
+  mayRedeliver,
+  pendingDelivery,
+  shownDeliveryState,
+  type WebhookDeliveryState
+} from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint } from "../webhook/WebhookEndpoint.ts"
 import { webhookDeliveryOf } from "../webhook/WebhookResource.ts"
 import { webhookTurn } from "./WebhookEndpoints.ts"
@@ -37,7 +43,7 @@ export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function
     ...(after === undefined ? {} : { after })
   })
   if (stored === undefined) return yield* new NotFound()
-  return pageOf(
+  return listPageOf(
     scope,
     deliveries,
     limit,
@@ -68,7 +74,7 @@ const addDelivery = <E, R>(
   operation: Operation,
   addition: (ground: Ground) => Effect.Effect<Addition, E, R>
 ): Effect.Effect<
-  Written<WebhookDelivery>,
+  WriteResult<WebhookDelivery>,
   E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
   R | WebhookStore | Randomness
 > => {
@@ -92,22 +98,14 @@ const addDelivery = <E, R>(
     const { stored } = loaded
     if (stored === undefined) return yield* new NotFound()
     const { body, event } = yield* addition({ now, stored, delivery: loaded.delivery })
-    const delivery: WebhookDeliveryState = {
-      id: yield* makeIdentifier("dlv_", now),
-      organizationId: organization,
-      endpointId,
-      ...event,
-      createdAt: now,
-      state: "pending",
-      nextAttemptAt: now,
-      attempts: []
-    }
+    const id = yield* makeIdentifier("dlv_", now)
+    const delivery = pendingDelivery({ id, organizationId: organization, endpointId, ...event }, now)
     const claims = key === undefined ? [] : [key.claim(delivery.id)]
     yield* store.addDelivery({ organization, delivery, body, claims })
     return { resource: webhookDeliveryOf(delivery, stored), replayed: false }
   })
-  return untilRecorded(webhookTurn(organization), attempt) as Effect.Effect<
-    Written<WebhookDelivery>,
+  return untilAppended(webhookTurn(organization), attempt) as Effect.Effect<
+    WriteResult<WebhookDelivery>,
     E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
     R | WebhookStore | Randomness
   >

@@ -6,16 +6,10 @@ import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { CreateWebhookEndpointBody, type WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
 import { Effect, Redacted } from "effect"
-import { identifierCursor, pageOf } from "../engine/Cursor.ts"
-import { untilRecorded } from "../engine/StreamProgram.ts"
-import {
-  type KeyedOperation,
-  keyedOperation,
-  optionallyKeyed,
-  validBody,
-  type WriteRequest,
-  type Written
-} from "../engine/Write.ts"
+import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
+import { type KeyedOperation, keyedOperation, optionallyKeyed } from "../engine/IdempotencyKey.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
+import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
@@ -82,7 +76,7 @@ export const webhookTurn = (organization: string) =>
 export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function* (
   request: WriteRequest
 ): Effect.fn.Return<
-  Written<WebhookEndpoint>,
+  WriteResult<WebhookEndpoint>,
   | ValidationFailed
   | IdempotencyKeyReused
   | NotFound
@@ -135,7 +129,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
     })
     return { resource: webhookEndpointOf({ endpoint, revision }, secret), replayed: false }
   }).pipe(Effect.catchTag("EndpointLimitReached", () => Effect.fail(new WebhookEndpointLimitReached())))
-  return yield* untilRecorded(webhookTurn(organization), attempt)
+  return yield* untilAppended(webhookTurn(organization), attempt)
 })
 
 /** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). */
@@ -151,7 +145,7 @@ export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* 
   // There are few: the store gives them all.
   const all = yield* store.listEndpoints(organization)
   const rest = all.filter(({ endpoint }) => after === undefined || endpoint.id < after)
-  return pageOf(
+  return listPageOf(
     scope,
     rest.slice(0, query.limit + 1),
     query.limit,
@@ -214,7 +208,7 @@ const writeEndpoint = <E, R>(
   operation: string,
   change: (stored: StoredEndpoint, now: Instant) => Effect.Effect<Change, E, R>
 ): Effect.Effect<
-  Written<WebhookEndpoint>,
+  WriteResult<WebhookEndpoint>,
   E | NotFound | IdempotencyKeyReused | StoreUnavailable,
   R | WebhookStore
 > => {
@@ -240,12 +234,12 @@ const writeEndpoint = <E, R>(
     // A reactivation says for the last time from when on events were missed.
     return { resource: webhookEndpointOf({ ...stored, endpoint: next, revision }, secret), replayed: false }
   })
-  return untilRecorded(
+  return untilAppended(
     webhookTurn(organization),
     // The limit is for new ones.
     attempt.pipe(Effect.catchTag("EndpointLimitReached", (never) => Effect.die(never)))
   ) as Effect.Effect<
-    Written<WebhookEndpoint>,
+    WriteResult<WebhookEndpoint>,
     E | NotFound | IdempotencyKeyReused | StoreUnavailable,
     R | WebhookStore
   >

@@ -1,12 +1,12 @@
-import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
 
 /** Attempts of a delivery; after the last failed one it is exhausted (part 8). */
 export const MAX_ATTEMPTS = 9
 /** Delay before the first retry, in milliseconds, without jitter. */
 const FIRST_DELAY_MS = 30_000
-/** How many times longer each delay is than the one before it. */
+/** Factor from each delay to the next. */
 const GROWTH = 2.88
-/** How far a delay may be from its middle, in both directions, as a share of it. */
+/** Largest deviation of a delay in either direction, as a fraction of it. */
 const JITTER = 0.2
 
 /** Delay before retry 1 to 8, in milliseconds, without jitter. */
@@ -17,7 +17,7 @@ const middleOf = (retry: number): number => FIRST_DELAY_MS * GROWTH ** (retry - 
  * up to 20 percent, so that deliveries that failed together do not come again together (part 8). `uniform` is drawn evenly
  * from 0 (inclusive) to 1 (exclusive).
  */
-export const retryDelay = (retry: number, uniform: number): Instant => {
+export const retryDelay = (retry: number, uniform: number): Nanos => {
   if (!Number.isInteger(retry) || retry < 1 || retry >= MAX_ATTEMPTS) {
     throw new RangeError(`a delivery has retries 1 to ${MAX_ATTEMPTS - 1}`)
   }

@@ -186,23 +186,24 @@ describe("what becomes of the endpoint", () => {
     }
   })
 
-  it("spreads what is due over 60 s once it is active again, and goes on counting", () => {
-    const waiting: WebhookDeliveryState = {
-      ...DELIVERY,
-      nextAttemptAt: 3n,
-      attempts: [{ at: 0n, ...FAILED }]
-    }
+  it("comes evenly with all that is due once its endpoint is active again, the longest due first, and goes on counting", () => {
     const now = 1000n
-    for (const uniform of [0, 0.5, 0.999_999]) {
-      const next = afterReactivation(waiting, now, uniform)
-      const delay = next.nextAttemptAt! - now
-      assert.isTrue(delay >= 0n && delay < 60n * NANOS_PER_SECOND)
-      assert.deepStrictEqual({ ...next, nextAttemptAt: 3n }, waiting)
-    }
-    const later = { ...waiting, nextAttemptAt: now + 1n }
-    assert.strictEqual(afterReactivation(later, now, MIDDLE), later)
-    const { nextAttemptAt: _, ...ended } = { ...waiting, state: "delivered" as const }
-    assert.strictEqual(afterReactivation(ended, now, MIDDLE), ended)
+    const waiting = (id: string, nextAttemptAt: bigint): WebhookDeliveryState => ({
+      ...DELIVERY,
+      id,
+      nextAttemptAt,
+      attempts: [{ at: 0n, ...FAILED }]
+    })
+    const { nextAttemptAt: _, ...ended } = { ...waiting("ended", 1n), state: "delivered" as const }
+    const open = beginAttempt(waiting("open", 1n), ENDPOINT, { token: "t", now, lasts: 1n })
+    const due = [waiting("c", 7n), waiting("b", 3n), waiting("a", 7n)]
+    const next = afterReactivation([...due, waiting("later", now + 1n), ended, open], { now, over: 10n })
+    assert.deepStrictEqual(next, [
+      { ...due[1]!, nextAttemptAt: now },
+      { ...due[2]!, nextAttemptAt: now + 3n },
+      { ...due[0]!, nextAttemptAt: now + 6n }
+    ])
+    assert.deepStrictEqual(afterReactivation([], { now, over: 10n }), [])
   })
 })
 

@@ -1,7 +1,6 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
-import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { type Instant, NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
-
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
 
@@ -11,11 +10,11 @@ export interface StoredDelivery {
   readonly body: string
 }
 
-/** What came of one attempt: the status of the answer, or why there is none. */
+/** The result of one attempt: the status of the answer, or why there is none. */
 export interface AttemptResult {
   readonly status?: number
   readonly error?: AttemptError
-  /** From the look-up of the name to the end of the answer's headers, or to the failure: whole milliseconds. */
+  /** From name resolution to the end of the response headers or the failure, in whole milliseconds. */
   readonly durationMs: number
 }
 
@@ -43,7 +42,7 @@ export interface DeliveryAttempt {
 
 /** An attempt that a worker is making. */
 export interface OpenAttempt {
-  /** Names the worker's claim, and fences its result. */
+  /** Names the worker's lease, and fences its result. */
   readonly token: string
   readonly at: Instant
   /** From then on the worker counts as lost. */
@@ -68,7 +67,19 @@ export interface WebhookDeliveryState {
   readonly open?: OpenAttempt
 }
 
-/** A delivery's state as it is shown: what is pending is `frozen` or `cancelled` with its endpoint (part 8). */
+/** A delivery before its first attempt, which is due at once. */
+export const pendingDelivery = (
+  delivery: Pick<WebhookDeliveryState, "id" | "organizationId" | "endpointId" | "eventId" | "eventType">,
+  now: Instant
+): WebhookDeliveryState => ({
+  ...delivery,
+  createdAt: now,
+  state: "pending",
+  nextAttemptAt: now,
+  attempts: []
+})
+
+/** A delivery's state as shown: a pending one is `frozen` while its endpoint is disabled, `cancelled` once it is deleted (part 8). */
 export type ShownDeliveryState = "pending" | "delivered" | "exhausted" | "frozen" | "cancelled"
 
 const WAITING: Readonly<Record<WebhookEndpointStatus, ShownDeliveryState>> = {
@@ -103,16 +114,20 @@ export const isDue = (
 export const beginAttempt = (
   delivery: WebhookDeliveryState,
   endpoint: Pick<WebhookEndpointState, "generation">,
-  claim: { readonly token: string; readonly now: Instant; readonly lasts: Instant }
+  lease: { readonly token: string; readonly now: Instant; readonly lasts: Nanos }
 ): WebhookDeliveryState => ({
   ...delivery,
   open: {
-    token: claim.token,
-    at: claim.now,
-    expiresAt: claim.now + claim.lasts,
+    token: lease.token,
+    at: lease.now,
+    expiresAt: lease.now + lease.lasts,
     generation: endpoint.generation
   }
 })
+
+/** Whether the worker of an open attempt counts as lost. */
+export const isExpired = ({ open }: Pick<WebhookDeliveryState, "open">, now: Instant): boolean =>
+  open !== undefined && open.expiresAt <= now
 
 /** Any 2xx, and nothing else, says that an event has arrived (part 8). */
 export const isSuccess = (status: number | undefined): boolean =>
@@ -131,16 +146,16 @@ const withAttempt = (
   return { ...rest, attempts, nextAttemptAt: now + retryDelay(attempts.length, uniform) }
 }
 
-/** An endpoint and one of its deliveries, which an attempt changes in one write. */
+/** An endpoint and one of its deliveries: the end of an attempt changes both. */
 export interface EndpointAndDelivery {
   readonly endpoint: WebhookEndpointState
   readonly delivery: WebhookDeliveryState
 }
 
 /**
- * Records the result of the attempt that is open (part 8): it is delivered, waits for its next attempt, or is exhausted
- * after the ninth; the endpoint's counters move once. Whatever became of the endpoint meanwhile, the attempt was made, and
- * is recorded. A result under another token comes too late: its attempt was taken for lost, and nothing changes.
+ * Ends the open attempt with its result (part 8): the delivery is delivered, waits for its next attempt, or is exhausted
+ * after the ninth, and the endpoint's counters move once. It counts even if the endpoint was disabled or deleted meanwhile.
+ * `undefined` for a result under another token: that attempt was taken for lost.
  */
 export const finishAttempt = (
   { delivery, endpoint }: EndpointAndDelivery,
@@ -166,8 +181,8 @@ export const finishAttempt = (
 }
 
 /**
- * Takes an open attempt whose worker is lost for made: it is used up as `worker_lost`, and moves no counter (part 8). The
- * endpoint may have got it. `undefined` while the worker still has time.
+ * Ends an open attempt whose worker is lost (part 8). It counts as one of the delivery's attempts, since the endpoint may
+ * have received it, and moves no counter. `undefined` while the lease lasts.
  */
 export const loseAttempt = (
   delivery: WebhookDeliveryState,
@@ -175,7 +190,7 @@ export const loseAttempt = (
   uniform: number
 ): WebhookDeliveryState | undefined => {
   const { open } = delivery
-  if (open === undefined || now < open.expiresAt) return undefined
+  if (open === undefined || !isExpired(delivery, now)) return undefined
   const durationMs = Number((now - open.at) / NANOS_PER_MILLISECOND)
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
@@ -183,21 +198,36 @@ export const loseAttempt = (
 /** Over how long what is due is spread when an endpoint is active again, in seconds (part 8). */
 export const REACTIVATION_SPREAD_SECONDS = 60n
 
-/**
- * When a delivery that waits comes next at an endpoint that is active again: within 60 s if it is due, so that they do not
- * come all at once; else as it was. The count of its attempts goes on.
- */
-export const afterReactivation = (
-  delivery: WebhookDeliveryState,
-  now: Instant,
-  uniform: number
-): WebhookDeliveryState => {
-  if (delivery.state !== "pending" || delivery.open !== undefined) return delivery
-  if (delivery.nextAttemptAt !== undefined && delivery.nextAttemptAt > now) return delivery
-  const spread =
-    BigInt(Math.floor(uniform * Number(REACTIVATION_SPREAD_SECONDS) * 1000)) * NANOS_PER_MILLISECOND
-  return { ...delivery, nextAttemptAt: now + spread }
+/** How deliveries are spread that are due at `now`: over the next `over`. */
+export interface Spread {
+  readonly now: Instant
+  readonly over: Nanos
 }
 
-/** Whether what was sent may be sent again as a new delivery (part 8); a test, too, and that once. */
+/**
+ * Those of an endpoint's deliveries whose next attempt moves when it is active again: what is due comes evenly one after
+ * the other, the longest due first, so that it does not come all at once. The count of attempts goes on.
+ */
+export const afterReactivation = (
+  deliveries: ReadonlyArray<WebhookDeliveryState>,
+  { now, over }: Spread
+): ReadonlyArray<WebhookDeliveryState> => {
+  const due = deliveries
+    .flatMap((delivery) => {
+      const { nextAttemptAt = now, open, state } = delivery
+      return state === "pending" && open === undefined && nextAttemptAt <= now
+        ? [{ delivery, nextAttemptAt }]
+        : []
+    })
+    .sort(
+      (one, other) =>
+        Number(one.nextAttemptAt - other.nextAttemptAt) || (one.delivery.id < other.delivery.id ? -1 : 1)
+    )
+  return due.map(({ delivery }, place) => ({
+    ...delivery,
+    nextAttemptAt: now + (over * BigInt(place)) / BigInt(due.length)
+  }))
+}
+
+/** Whether a delivery may be sent again as a new one (part 8): it must have ended. */
 export const mayRedeliver = ({ state }: Pick<WebhookDeliveryState, "state">): boolean => state !== "pending"

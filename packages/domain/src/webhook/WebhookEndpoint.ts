@@ -10,7 +10,7 @@ export const MAX_EXHAUSTED_DELIVERIES = 10
 
 /** How long events are kept for a disabled endpoint, in seconds: 7 days (part 8). */
 export const HELD_SECONDS = 604_800n
-/** How many deliveries are kept for a disabled endpoint, from when it was disabled (part 8). */
+/** How many deliveries are kept for an endpoint while it is disabled (part 8). */
 export const HELD_DELIVERIES = 10_000
 
 /** An endpoint, and the revision that a change of it must name. */
@@ -40,7 +40,7 @@ export interface WebhookEndpointState {
   readonly disabledAt?: Instant
   readonly consecutiveFailedAttempts: number
   readonly consecutiveExhaustedDeliveries: number
-  /** How often it was reactivated: what began before a reactivation counts for nothing after it. */
+  /** Number of reactivations: an attempt that began before a reactivation does not count after it. */
   readonly generation: number
   readonly secretVersion: number
   readonly sealedSecret: string
@@ -48,7 +48,7 @@ export interface WebhookEndpointState {
   readonly updatedAt: Instant
 }
 
-/** What came of an attempt, as far as the endpoint's counters go. */
+/** What an endpoint's counters depend on in the end of an attempt. */
 export interface CountedAttempt {
   /** That of the endpoint when the attempt began. */
   readonly generation: number
@@ -83,10 +83,9 @@ const reachedBy = (counters: Counters): DisabledReason | undefined => {
 }
 
 /**
- * The endpoint after an attempt: its counters, and at 20 failed attempts or 10 exhausted deliveries in a row its being
- * disabled, in one step (part 8). Any 2xx resets the first counter, a delivered journal event alone the second. An attempt
- * that began before a reactivation moves nothing, nor does one at an endpoint that was deleted meanwhile. Of a disabled
- * endpoint the counters go on, and what it was disabled for stays.
+ * The endpoint after an attempt (part 8): its counters, and whether 20 failed attempts or 10 exhausted deliveries in a row
+ * disable it. Any 2xx resets the first counter, only a delivered journal event the second. Nothing changes when the attempt
+ * began before a reactivation or the endpoint has been deleted. A disabled endpoint goes on counting and keeps its reason.
  */
 export const afterAttempt = (
   endpoint: WebhookEndpointState,
@@ -108,7 +107,7 @@ export const afterAttempt = (
       }
 }
 
-/** Makes a disabled endpoint active, with counters of zero (part 8). An active one stays as it is; for no deleted one. */
+/** Makes a disabled endpoint active, with counters of zero (part 8); any other stays as it is. */
 export const reactivated = (endpoint: WebhookEndpointState, now: Instant): WebhookEndpointState => {
   if (endpoint.status !== "disabled") return endpoint
   const { disabledAt: _at, disabledReason: _reason, ...rest } = endpoint
@@ -122,7 +121,7 @@ export const reactivated = (endpoint: WebhookEndpointState, now: Instant): Webho
   }
 }
 
-/** Gives an endpoint another secret, which alone signs from then on (part 8). For no deleted one. */
+/** Gives an endpoint another secret, the only one that signs from then on (part 8). */
 export const withSecret = (
   endpoint: WebhookEndpointState,
   sealedSecret: string,
@@ -134,7 +133,7 @@ export const withSecret = (
   updatedAt: now
 })
 
-/** Deletes an endpoint softly: what waits for it is never sent (part 8). Deleting it again changes nothing. */
+/** Marks an endpoint as deleted: what waits for it is never sent (part 8). */
 export const deleted = (endpoint: WebhookEndpointState, now: Instant): WebhookEndpointState =>
   endpoint.status === "deleted" ? endpoint : { ...endpoint, status: "deleted", updatedAt: now }
 

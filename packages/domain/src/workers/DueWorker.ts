@@ -1,7 +1,7 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { readStream } from "../engine/StreamProgram.ts"
+import { readStream } from "../engine/ReadStream.ts"
 import { DueLeases, type DueStream } from "../ports/DueLeases.ts"
 import { type MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
@@ -13,9 +13,9 @@ export const DUE_BATCH = 64
 const LEASE_SECONDS = 30n
 /** Streams of a batch that are brought up to date at once. */
 const AT_ONCE = 8
-/** Longest that one stream may take, and so longest that a worker which is stopped goes on with it. */
+/** Longest that one stream may take, and so longest that a stopping worker goes on with it. */
 export const STREAM_TIMEOUT = "10 seconds"
-/** Longest that a worker which is stopped waits to give its leases back; they run out by themselves. */
+/** Longest that a stopping worker tries to release its leases, which expire by themselves. */
 const RELEASE_TIMEOUT = "1 second"
 
 const TOKEN_BYTES = 16
@@ -23,10 +23,10 @@ const TOKEN_BYTES = 16
 type Ports = DueLeases | MandateStore | Randomness
 
 /**
- * Records what is due on one stream, and says whether it is up to date now. Once begun it is finished, whoever
- * interrupts. The append is fenced by the revision of the stream: it makes no difference whether the lease still lasts.
+ * Appends what is due on one stream, and answers whether that worked. Once begun it is finished even if interrupted. The
+ * stream's revision fences the append, so it does not matter whether the lease is still valid.
  */
-const bringUpToDate = ({
+const appendDueOf = ({
   mandate,
   organization
 }: DueStream): Effect.Effect<boolean, never, MandateStore | Randomness> =>
@@ -56,9 +56,9 @@ const bringUpToDate = ({
   )
 
 /**
- * One round: leases a batch, brings each of its streams up to date, gives those back. A stream that fails keeps its
- * lease until that runs out, so it neither stops the others nor is tried again at once. Interrupted, the round finishes
- * the streams that it has begun and gives the others back. Answers how many streams it had.
+ * One round: leases a batch, appends what is due on each of its streams, releases those. A stream that fails keeps its
+ * lease until that expires, so it neither stops the others nor is tried again at once. Interrupted, the round finishes
+ * the streams that it has begun and releases the others. Answers how many streams it had.
  */
 export const recordDueTransitions: Effect.Effect<number, StoreUnavailable, Ports> = Effect.gen(function* () {
   const leases = yield* DueLeases
@@ -69,7 +69,7 @@ export const recordDueTransitions: Effect.Effect<number, StoreUnavailable, Ports
     Effect.forEach(
       streams,
       (stream) =>
-        Effect.map(bringUpToDate(stream), (isDone) => {
+        Effect.map(appendDueOf(stream), (isDone) => {
           if (!isDone) failed.add(stream)
         }),
       { concurrency: AT_ONCE, discard: true }
@@ -80,7 +80,6 @@ export const recordDueTransitions: Effect.Effect<number, StoreUnavailable, Ports
       : leases.release({ token, streams: streams.filter((stream) => !failed.has(stream)) }).pipe(
           Effect.interruptible,
           Effect.timeout(RELEASE_TIMEOUT),
-          // They run out by themselves.
           Effect.catchCause((cause) => Effect.logDebug("leases are left to run out", cause))
         )
   return yield* Effect.acquireUseRelease(

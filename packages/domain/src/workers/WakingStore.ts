@@ -3,10 +3,7 @@ import { MandateStore } from "../ports/MandateStore.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookWakeUp } from "./WebhookWorker.ts"
 
-/**
- * The same stores, which wake the webhook worker of this process when there are new events, and when a delivery is asked
- * for: a test, or one that is sent again.
- */
+/** The same stores, which wake this process's webhook worker after an append with events and when a delivery is added. */
 export const wakingStore: Layer.Layer<MandateStore | WebhookStore, never, MandateStore | WebhookStore> =
   Layer.effectContext(
     Effect.gen(function* () {

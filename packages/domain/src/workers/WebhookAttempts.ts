@@ -15,26 +15,25 @@ export interface EndedAttempt {
   readonly result: AttemptResult | "lost"
 }
 
-/** What fences the end of an attempt. */
 const tokenOf = ({ open }: WebhookDeliveryState): string => open?.token ?? ""
 
 const drawFrom = (randomness: Randomness["Service"]) => (): number =>
   uniformFrom(randomness.bytes(UNIFORM_BYTES))
 
-interface Folded {
+interface Finished {
   readonly endpoint: WebhookEndpointState
   readonly deliveries: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>
 }
 
-/** Folds the ends of attempts into their endpoint, one after the other; those that are nobody's any more are left out. */
-const fold = (
+/** Finishes attempts of an endpoint one after another; those that are no longer open under their token are left out. */
+const finishAll = (
   start: WebhookEndpointState,
   ended: ReadonlyArray<EndedAttempt>,
   now: Instant,
   draw: () => number
-): Folded => {
+): Finished => {
   let endpoint = start
-  const deliveries: Array<Folded["deliveries"][number]> = []
+  const deliveries: Array<Finished["deliveries"][number]> = []
   for (const { delivery, result } of ended) {
     const token = tokenOf(delivery)
     const both =
@@ -48,8 +47,8 @@ const fold = (
   return { endpoint, deliveries }
 }
 
-/** Tells the operator of an endpoint that a write disabled: whoever it belongs to gets no more events. */
-const tellDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
+/** Logs that an endpoint was disabled, for the operator: whoever it belongs to gets no more events. */
+const logDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
   before.status === after.status
     ? Effect.void
     : Effect.logWarning("a webhook endpoint is disabled").pipe(
@@ -61,9 +60,9 @@ const tellDisabled = (before: WebhookEndpointState, after: WebhookEndpointState)
       )
 
 /**
- * Records how attempts of one endpoint ended, its counters with them, in one write (part 8). Whoever was faster at the same
- * endpoint only costs another try: what was recorded of it meanwhile is read again, and what is not open under its token
- * any more was taken for lost and is dropped.
+ * Records how attempts of one endpoint ended, together with its counters, in one write (part 8). When somebody else
+ * changed the endpoint first, it is loaded again and the write repeated; attempts that are no longer open under their
+ * token were taken for lost and are dropped.
  */
 export const recordEnds = Effect.fn("recordEnds")(function* (
   known: StoredEndpoint,
@@ -77,13 +76,13 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
   let open = ended
   let at = now
   for (;;) {
-    const { deliveries, endpoint } = fold(stored.endpoint, open, at, draw)
+    const { deliveries, endpoint } = finishAll(stored.endpoint, open, at, draw)
     if (deliveries.length === 0) return stored
     const [revision] = yield* store.recordAttempts([
       { organization: place.organization, endpoint, expected: stored.revision, deliveries }
     ])
     if (revision !== undefined) {
-      yield* tellDisabled(stored.endpoint, endpoint)
+      yield* logDisabled(stored.endpoint, endpoint)
       return { endpoint, revision }
     }
     const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
@@ -99,8 +98,8 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
 })
 
 /**
- * Records how attempts of several endpoints ended in one write. Answers with each endpoint as it is then, and with nothing
- * for one of which nothing was recorded, because somebody else changed it or is about to: that is for `recordEnds`.
+ * Records how attempts of several endpoints ended in one write. Answers with each endpoint as it is then; absent is one of
+ * which nothing was recorded because somebody else changed it or holds it: that is for `recordEnds`.
  */
 export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
   groups: ReadonlyArray<{
@@ -111,9 +110,9 @@ export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
 ): Effect.fn.Return<ReadonlyArray<StoredEndpoint | undefined>, StoreUnavailable, WebhookStore | Randomness> {
   const store = yield* WebhookStore
   const draw = drawFrom(yield* Randomness)
-  const folded = groups.map(({ ended, known, now }) => fold(known.endpoint, ended, now, draw))
+  const finished = groups.map(({ ended, known, now }) => finishAll(known.endpoint, ended, now, draw))
   const revisions = yield* store.recordAttempts(
-    folded.map(({ deliveries, endpoint }, at) => ({
+    finished.map(({ deliveries, endpoint }, at) => ({
       organization: endpoint.organizationId,
       endpoint,
       expected: groups[at]!.known.revision,
@@ -121,18 +120,18 @@ export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
     }))
   )
   const recorded: Array<StoredEndpoint | undefined> = []
-  for (const [at, { endpoint }] of folded.entries()) {
+  for (const [at, { endpoint }] of finished.entries()) {
     const revision = revisions[at]
-    if (revision !== undefined) yield* tellDisabled(groups[at]!.known.endpoint, endpoint)
+    if (revision !== undefined) yield* logDisabled(groups[at]!.known.endpoint, endpoint)
     recorded.push(revision === undefined ? undefined : { endpoint, revision })
   }
   return recorded
 })
 
-/** Expired attempts that are looked for at a time. */
+/** Expired attempts that are loaded at a time. */
 const EXPIRED_BATCH = 100
 
-/** Uses up attempts whose workers are lost (part 8). Answers how many there were. */
+/** Ends attempts whose workers are lost (part 8). Answers how many there were. */
 export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, WebhookStore | Randomness> =
   Effect.gen(function* () {
     const store = yield* WebhookStore

@@ -1,18 +1,18 @@
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Exit } from "effect"
 import type { Randomness } from "../ports/Randomness.ts"
-import type { ClaimedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
+import type { LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint } from "../webhook/WebhookEndpoint.ts"
 import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAttempts.ts"
-import { pauseAfterFailures, untilSince } from "./WorkerPause.ts"
+import { pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
-/** Least time from one write to the next, in nanoseconds: what ends meanwhile goes into one. */
+/** Least time between two writes, in nanoseconds: attempts that end in between are recorded together. */
 const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
 
 type KnownEnd = EndedAttempt & { readonly result: AttemptResult }
 
-/** The end of an attempt, and when its claim has certainly run out, on this process's monotonic clock. */
+/** The end of an attempt, and when its lease has certainly expired, on this process's monotonic clock. */
 interface UnrecordedEnd {
   readonly attempt: KnownEnd
   readonly until: bigint
@@ -21,11 +21,11 @@ interface UnrecordedEnd {
 /** What a worker knows of one endpoint while attempts of it are under way or not recorded. */
 interface Ledger {
   known: StoredEndpoint
-  /** Attempts that were begun and are not settled. */
+  /** Attempts that were begun and are neither recorded nor given up. */
   open: number
   ended: Array<UnrecordedEnd>
   isWriting: boolean
-  /** Writes that failed, one after the other. */
+  /** Failed writes in a row. */
   failures: number
 }
 
@@ -33,7 +33,7 @@ interface Ledger {
 const endOf = ({ delivery, result }: KnownEnd): Instant =>
   (delivery.open?.at ?? 0n) + BigInt(Math.ceil(result.durationMs)) * NANOS_PER_MILLISECOND
 
-/** The last of them: an end that waited for the store is not recorded as of before one that came after it. */
+/** The latest end, as of which all of them are recorded, so that the instants of an endpoint's records never turn back. */
 const lastEnd = (ended: ReadonlyArray<KnownEnd>): Instant => {
   let last = 0n
   for (const end of ended.map(endOf)) if (end > last) last = end
@@ -42,17 +42,17 @@ const lastEnd = (ended: ReadonlyArray<KnownEnd>): Instant => {
 
 type Ports = WebhookStore | Randomness
 
-/** What a recorder works with: where its writes run, and whom it tells how many attempts are settled. */
+/** `run` starts a write in the background; `settled` is told how many attempts are recorded or given up. */
 interface RecorderOptions {
   readonly run: (write: Effect.Effect<void, never, Ports>) => void
   readonly settled: (count: number) => void
 }
 
 /**
- * Records the ends of attempts, those of all endpoints that come within `WRITE_EVERY` in one write. An endpoint that
- * somebody else is changing meanwhile, or whose write fails, is written alone, so that it holds up no other. A write that
- * fails is tried again until the claims have run out, when the attempts are used up as `worker_lost`; what the store
- * recorded although its answer was lost is not open any more, and is not counted twice.
+ * Records the ends of attempts; those that come within `WRITE_EVERY` go into one write, whatever their endpoints. An
+ * endpoint that somebody else is changing, or whose write fails, is written alone, so that it does not hold up others. A
+ * failed write is retried until the leases have expired, when the attempts count as `worker_lost`. If the store recorded
+ * an end but its answer was lost, the attempt is no longer open and is not counted twice.
  */
 export const makeRecorder = ({ run, settled }: RecorderOptions) => {
   const ledgers = new Map<string, Ledger>()
@@ -117,13 +117,13 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     })
   })
 
-  /** Writes what there is, until there is nothing that may be written now. */
+  /** Writes until there is nothing left that can be written now. */
   const flush: Effect.Effect<void, never, Ports> = Effect.suspend(() => {
     if (isFlushing) return Effect.void
     isFlushing = true
     return Effect.gen(function* () {
       for (;;) {
-        yield* untilSince(writtenAt, WRITE_EVERY)
+        yield* sleepUntilElapsed(writtenAt, WRITE_EVERY)
         const ready = [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
         if (ready.length === 0) return
         writtenAt = yield* Clock.monotonicTimeNanos
@@ -142,8 +142,8 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     )
   })
 
-  /** Notes that an attempt begins; what is answered says, once, how it ended, or that nobody will know. */
-  return ({ delivery, endpoint, revision }: ClaimedDelivery) => {
+  /** Notes that an attempt begins. Exactly one of what it answers is to be run: how the attempt ended, or that nobody will know. */
+  return ({ delivery, endpoint, revision }: LeasedDelivery) => {
     const known = { endpoint, revision }
     const fresh: Ledger = { known, open: 0, ended: [], isWriting: false, failures: 0 }
     const ledger = ledgers.get(endpoint.id) ?? fresh

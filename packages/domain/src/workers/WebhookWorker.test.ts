@@ -296,7 +296,7 @@ describe("a worker", () => {
           const { id } = (yield* caller.register()).resource
           yield* happen
           const store = yield* WebhookStore
-          const claim = {
+          const lease = {
             token: "lost",
             limit: 1,
             perEndpoint: 1,
@@ -304,8 +304,8 @@ describe("a worker", () => {
             perOrganization: 1,
             lasts: 60_000_000_000n
           }
-          assert.lengthOf(yield* store.claimDue(claim), 1)
-          assert.lengthOf(yield* store.claimDue({ ...claim, token: "other" }), 0)
+          assert.lengthOf(yield* store.leaseDue(lease), 1)
+          assert.lengthOf(yield* store.leaseDue({ ...lease, token: "other" }), 0)
           yield* Effect.forkScoped(webhookWorker)
           yield* TestClock.adjust("59 seconds")
           assert.lengthOf(receivers.received, 0)

@@ -5,56 +5,56 @@ import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
-import { type ClaimedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
+import { type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTransport } from "../ports/WebhookTransport.ts"
 import { webhookSealContext } from "../programs/WebhookEndpoints.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { recordLostAttempts } from "./WebhookAttempts.ts"
 import { makeRecorder } from "./WebhookRecorder.ts"
-import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, untilSince } from "./WorkerPause.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
 /** Attempts that one worker has under way at most, over all endpoints. */
 export const ATTEMPTS_AT_ONCE = 1024
 /** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**
- * An organization may have one part of so many of the attempts that a worker has left to begin, and each endpoint the part
- * of that which is its own if there are as many as there may be. The fuller a worker is, the fewer it begins for each, so
- * that however many do not answer, there is room for one that does.
+ * A worker begins attempts of one organization up to this fraction of its free capacity, shared equally among as many
+ * endpoints as an organization may have. The busier the worker, the smaller the share, so that endpoints that never
+ * answer cannot use up its last capacity.
  */
-const SHARE_OF_ORGANIZATION = 4
+const ORGANIZATION_SHARE_DIVISOR = 4
 /**
- * What every endpoint may have whatever its organization has under way, at most, and one part of so many of what is left: an
- * endpoint that answers waits for none of its own organization either.
+ * What every endpoint may have under way however busy its organization is: at most `ASSURED_PER_ENDPOINT`, less as the
+ * worker fills up. So an endpoint that answers does not wait for others of its own organization either.
  */
 const ASSURED_PER_ENDPOINT = 4
-const SHARE_OF_ASSURED = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
-/** Deliveries that are claimed at a time. */
-const CLAIM_BATCH = 64
+const ASSURED_SHARE_DIVISOR = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
+/** Deliveries that are leased at a time. */
+const LEASE_BATCH = 64
 /**
- * How long a claim lasts, in seconds: longer than an attempt may take (15 s) with the record of its end, so that a slow
- * worker that lives is not taken for lost.
+ * How long a lease lasts, in seconds: longer than an attempt may take (15 s) and its result takes to be recorded, so that
+ * a slow worker is not taken for lost.
  */
-const CLAIM_SECONDS = 60n
-/** Least time from one claim to the next, in nanoseconds: what is due by then is claimed together. */
-const CLAIM_EVERY = 5n * NANOS_PER_MILLISECOND
+const LEASE_SECONDS = 60n
+/** Least time between two rounds of leasing, in nanoseconds: what falls due in between is leased together. */
+const LEASE_EVERY = 5n * NANOS_PER_MILLISECOND
 /** How often attempts of lost workers are looked for, in nanoseconds. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
-/** Longest that a worker which is stopped waits for attempts that are under way; after that they count as lost. */
+/** Longest that a stopping worker waits for attempts under way; the rest count as lost. */
 export const DRAIN_TIMEOUT = "9 seconds"
 
 const TOKEN_BYTES = 16
 
 /**
- * Hints that something may be due sooner than a worker would look: nothing is wrong when one never comes. A hint that comes
- * while a worker looks is not lost on it.
+ * Hints that something is due sooner than a worker would look by itself. Optional: a hint that never comes only costs
+ * time. One that comes while a worker is looking makes it look again.
  */
 export class WebhookWakeUp extends Context.Reference<{
   readonly notify: () => void
   /** How many hints there were so far. */
   readonly count: () => number
-  /** Settles once there are more than so many. */
+  /** Completes once there have been more than `count` hints. */
   readonly beyond: (count: number) => Effect.Effect<void>
 }>("@svc/domain/workers/WebhookWakeUp", {
   defaultValue: () => {
@@ -82,15 +82,15 @@ export class WebhookWakeUp extends Context.Reference<{
 
 type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
 
-/** One attempt, signed afresh with the secret that the endpoint had when it was claimed (part 8). */
+/** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
 const attempt = Effect.fnUntraced(function* (
-  claimed: ClaimedDelivery,
+  leased: LeasedDelivery,
   secret: Redacted.Redacted<string>
 ): Effect.fn.Return<AttemptResult, never, WebhookTransport> {
-  const { endpoint } = claimed
+  const { endpoint } = leased
   const transport = yield* WebhookTransport
-  const body = new TextEncoder().encode(claimed.body)
-  const at: Instant = claimed.delivery.open?.at ?? 0n
+  const body = new TextEncoder().encode(leased.body)
+  const at: Instant = leased.delivery.open?.at ?? 0n
   return yield* transport.deliver({
     url: endpoint.url,
     headers: webhookHeaders({
@@ -118,15 +118,15 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const deliver = (claimed: ClaimedDelivery, secret: Exit.Exit<Redacted.Redacted<string>, SealBroken>) => {
-    const { delivery, endpoint } = claimed
-    const { abandoned, ended } = begin(claimed)
-    return Effect.flatMap(secret, (opened) => attempt(claimed, opened)).pipe(
+  const deliver = (leased: LeasedDelivery, secret: Exit.Exit<Redacted.Redacted<string>, SealBroken>) => {
+    const { delivery, endpoint } = leased
+    const { abandoned, ended } = begin(leased)
+    return Effect.flatMap(secret, (opened) => attempt(leased, opened)).pipe(
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
       Effect.flatMap(ended),
-      // Nothing is lost: the claim runs out, the attempt is used up as `worker_lost`, and the next one comes.
+      // The lease expires, the attempt is recorded as `worker_lost`, and the next one follows.
       Effect.catchCause((cause) =>
         Effect.andThen(abandoned, Effect.logWarning("the end of a webhook attempt is not recorded", cause))
       ),
@@ -139,22 +139,22 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Claims what is due and there is room for; answers whether there may be more. */
+  /** Leases what is due, as far as there is capacity, and begins it; answers whether there may be more. */
   const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
     const room = ATTEMPTS_AT_ONCE - underWay
-    const limit = Math.min(CLAIM_BATCH, room)
+    const limit = Math.min(LEASE_BATCH, room)
     if (limit === 0) return false
-    const perOrganization = Math.ceil(room / SHARE_OF_ORGANIZATION)
-    const claimed = yield* store.claimDue({
+    const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
+    const leased = yield* store.leaseDue({
       token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
       limit,
       perOrganization,
-      assured: Math.ceil(room / SHARE_OF_ASSURED),
+      assured: Math.ceil(room / ASSURED_SHARE_DIVISOR),
       perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
-      lasts: CLAIM_SECONDS * NANOS_PER_SECOND
+      lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
     const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string>, SealBroken>>()
-    for (const each of claimed) {
+    for (const each of leased) {
       const { endpoint } = each
       const secret =
         secrets.get(endpoint.id) ??
@@ -165,22 +165,22 @@ const make = Effect.gen(function* () {
       underWay += 1
       run(deliver(each, secret))
     }
-    return claimed.length === limit
+    return leased.length === limit
   })
 
   let failures = 0
   let lostAt = 0n
-  let claimedAt = 0n
+  let leasedAt = 0n
   const turn = Effect.gen(function* () {
     const now = yield* Clock.monotonicTimeNanos
     if (now - lostAt >= LOST_EVERY) {
       lostAt = now
       yield* recordLostAttempts
     }
-    yield* untilSince(claimedAt, CLAIM_EVERY)
-    claimedAt = yield* Clock.monotonicTimeNanos
+    yield* sleepUntilElapsed(leasedAt, LEASE_EVERY)
+    leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
-    // What is claimed is begun: a claim that nobody works on would be an attempt that is used up for nothing.
+    // Uninterruptible, because a lease that nobody works on uses up an attempt.
     const mayHaveMore = yield* Effect.uninterruptible(round)
     failures = 0
     if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
@@ -197,9 +197,9 @@ const make = Effect.gen(function* () {
 })
 
 /**
- * Delivers webhooks until it is interrupted, with any number of others at one store (part 8). A slow or dead endpoint holds
- * its own deliveries alone: each has a bound of attempts under way, and endpoints take turns. Interrupted, it claims nothing
- * more and waits for what is under way, no longer than `DRAIN_TIMEOUT`.
+ * Delivers webhooks until it is interrupted (part 8). Any number of workers share one store. A slow or dead endpoint delays
+ * its own deliveries only: each has a limit of attempts under way, and endpoints take turns. Interrupted, it leases nothing
+ * more and waits for the attempts under way, at most `DRAIN_TIMEOUT`.
  */
 export const webhookWorker: Effect.Effect<never, never, Ports> = Effect.scoped(
   Effect.gen(function* () {

@@ -1,21 +1,21 @@
-import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Clock, Effect } from "effect"
 
-/** Pause of a worker that found less than it could do at a time, in milliseconds. */
+/** Pause of a worker that found less than a whole batch, in milliseconds. */
 export const IDLE_PAUSE_MILLISECONDS = 1000
-/** Longest pause after failures in a row of the store itself, in milliseconds; it doubles up to there. */
+/** Longest pause after failures of the store in a row, in milliseconds; pauses double up to it. */
 export const LONGEST_PAUSE_MILLISECONDS = 15_000
 
-/** Pause after so many failures in a row of the store, in milliseconds. */
+/** Pause after a number of failures of the store in a row, in milliseconds. */
 export const pauseAfterFailures = (failures: number): number =>
   Math.min(IDLE_PAUSE_MILLISECONDS * 2 ** (failures - 1), LONGEST_PAUSE_MILLISECONDS)
 
 /**
- * Waits until at least so long has gone by since an instant, both in nanoseconds of this process's monotonic clock; not at
- * all since 0, which stands for never.
+ * Sleeps until `duration` has elapsed since `since`, a reading of this process's monotonic clock; 0 stands for never, and
+ * needs no sleep.
  */
-export const untilSince = (since: bigint, atLeast: bigint): Effect.Effect<void> =>
+export const sleepUntilElapsed = (since: bigint, duration: Nanos): Effect.Effect<void> =>
   Effect.flatMap(Clock.monotonicTimeNanos, (now) => {
-    const wait = since + atLeast - now
+    const wait = since + duration - now
     return since > 0n && wait > 0n ? Effect.sleep(Number(wait / NANOS_PER_MILLISECOND) + 1) : Effect.void
   })

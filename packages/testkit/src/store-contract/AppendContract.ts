@@ -90,10 +90,10 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         assert.deepStrictEqual(yield* store.append(followingChange(first, [])), { revision: 2 })
         const second = yield* loadCurrent(change)
         assert.strictEqual(second.stream.revision, 2)
-        assert.deepStrictEqual(second.stream.head, change.head)
+        assert.deepStrictEqual(second.stream.head, change.headAfter)
         const third = followingChange(second, [revokedFact(second.now)])
         assert.deepStrictEqual(yield* store.append(third), { revision: 3 })
-        assert.deepStrictEqual((yield* loadCurrent(change)).stream.head, third.head)
+        assert.deepStrictEqual((yield* loadCurrent(change)).stream.head, third.headAfter)
       })
     )
 
@@ -265,18 +265,30 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           return followingChange({ ...current, stream }, [revokedFact(current.now)])
         }
       ],
+      ...(["bytes", "occurredAt"] as const).map(
+        (member) =>
+          [
+            `follow a head with other ${member}`,
+            (current: Current) => {
+              const { head } = current.stream
+              const other = { ...head, [member]: member === "bytes" ? head.bytes + 1 : head.occurredAt - 1n }
+              const stream = { ...current.stream, head: other }
+              return followingChange({ ...current, stream }, [revokedFact(current.now)])
+            }
+          ] as const
+      ),
       [
         "lead to another head",
         (current) => {
           const change = followingChange(current, [revokedFact(current.now)])
-          return { ...change, head: { ...change.head, hash: newDigest() } }
+          return { ...change, headAfter: { ...change.headAfter, hash: newDigest() } }
         }
       ],
       [
         "move the head without an event",
         (current) => {
           const change = followingChange(current, [])
-          return { ...change, head: { ...change.head, bytes: change.head.bytes + 1 } }
+          return { ...change, headAfter: { ...change.headAfter, bytes: change.headAfter.bytes + 1 } }
         }
       ],
       [

@@ -50,7 +50,7 @@ export const concurrencyContract = (it: StoreIt): void => {
           const { stream } = yield* loadCurrent(changes[0]!)
           assert.strictEqual(stream.revision, 2)
           assert.include(
-            changes.map(({ head }) => head.hash),
+            changes.map(({ headAfter }) => headAfter.hash),
             stream.head.hash
           )
         }
@@ -154,7 +154,7 @@ export const concurrencyContract = (it: StoreIt): void => {
           for (const [at, { change, result }] of cases.entries()) {
             const after = yield* store.load({ organization, stream: { mandate: change.mandate } })
             const then = before[at]!.stream
-            if (result === "Appended") assert.strictEqual(after.stream?.head.hash, change.head.hash)
+            if (result === "Appended") assert.strictEqual(after.stream?.head.hash, change.headAfter.hash)
             else assert.deepStrictEqual(after.stream, then)
             for (const claim of change.claims.filter(({ name }) => name !== taken)) {
               const again = createdChange(newPlace({ organization }), now, { claims: [claim] })

@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { DueLeases, type DueStream } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { followingChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
@@ -26,7 +26,7 @@ const recordEarliest = Effect.fnUntraced(function* (count: number, organization?
   return streams
 })
 
-const take = Effect.fnUntraced(function* (limit: number, lasts: Instant = HOUR) {
+const take = Effect.fnUntraced(function* (limit: number, lasts: Nanos = HOUR) {
   const leases = yield* DueLeases
   const token = newDigest()
   return { token, streams: yield* leases.take({ token, limit, lasts }) }

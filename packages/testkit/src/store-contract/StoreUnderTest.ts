@@ -1,11 +1,8 @@
 import type { Vitest } from "@effect/vitest"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
-import type { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
-import type { Organizations } from "@svc/domain/ports/Organizations"
-import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import {
@@ -22,9 +19,7 @@ import {
 export type StoreClock = "test" | "live"
 
 /** How the tests of the contract are registered: with the storage ports at hand. */
-export type StoreIt = Vitest.MethodsNonLive<
-  MandateStore | EventFeed | SubjectStore | Organizations | DueLeases | WebhookStore | StoreHealth
->
+export type StoreIt = Vitest.MethodsNonLive<StoragePorts>
 
 /** A limit that no test comes near. */
 export const PLENTY = 1000

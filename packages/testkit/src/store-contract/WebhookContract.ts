@@ -1,6 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
 import {
   deleted,
   HELD_DELIVERIES,
@@ -8,7 +9,6 @@ import {
   MAX_WEBHOOK_ENDPOINTS,
   reactivated
 } from "@svc/domain/webhook/WebhookEndpoint"
-import { isIdentifier } from "@svc/protocol/Identifier"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import {
@@ -269,8 +269,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
           const [delivery, ...more] = yield* deliveriesOf(endpoint)
           assert.deepStrictEqual(more, [])
           const { createdAt, id } = delivery!
-          assert.isTrue(isIdentifier("dlv_", id))
-          assert.strictEqual(id.slice(4, 14), event.id.slice(4, 14))
+          assert.strictEqual(id, deliveryIdOf(event.id, endpoint.id))
           assert.isTrue(before <= createdAt && createdAt <= after)
           assert.deepStrictEqual(delivery, {
             id,

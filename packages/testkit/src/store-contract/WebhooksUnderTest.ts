@@ -1,6 +1,6 @@
 import { MandateStore, Stale, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import type { WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
+import type { Spread, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
 import {
   deleted,
@@ -8,7 +8,7 @@ import {
   type WebhookEndpointState
 } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE, webhookBody } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
 import { Effect } from "effect"
 import { createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { newPlace, PLENTY, storeNow } from "./StoreUnderTest.ts"
@@ -52,7 +52,7 @@ export const change = Effect.fn("change")(function* (
     readonly expected: "absent" | number
     readonly claims?: ReadonlyArray<UniqueClaim>
     readonly limit?: number
-    readonly spread?: { readonly now: Instant; readonly over: Instant }
+    readonly spread?: Spread
   }
 ) {
   const store = yield* WebhookStore
@@ -86,7 +86,7 @@ export const register = Effect.fn("register")(function* (
 export const alter = Effect.fn("alter")(function* (
   endpoint: WebhookEndpointState,
   parts: Partial<WebhookEndpointState>,
-  spread?: { readonly now: Instant; readonly over: Instant }
+  spread?: Spread
 ) {
   const stored = yield* loadStored(endpoint)
   const { disabledAt: _at, disabledReason: _reason, ...rest } = stored.endpoint
@@ -108,9 +108,7 @@ export const recordEvent = Effect.fn("recordEvent")(function* (organization: str
   const made = createdChange(newPlace({ organization }), yield* storeNow)
   yield* store.append(made)
   const event = made.events[0]!
-  const state = "PENDING_APPROVAL"
-  const body = webhookBody({ ...event, mandateId: made.mandate, state, version: event.mandateVersion })
-  return { ...event, body }
+  return { ...event, body: event.notification }
 })
 
 export const recordEvents = (organization: string, count: number) =>
@@ -155,10 +153,10 @@ export const deliveriesOf = Effect.fn("deliveriesOf")(function* (endpoint: Webho
   return deliveries
 })
 
-/** Claims what is due, and gives what belongs to one of the endpoints. */
-export const claim = Effect.fn("claim")(function* (
+/** Leases what is due, and gives what belongs to one of the endpoints. */
+export const lease = Effect.fn("lease")(function* (
   endpoints: ReadonlyArray<WebhookEndpointState>,
-  parts: Partial<Omit<Parameters<WebhookStore["Service"]["claimDue"]>[0], "token">> = {}
+  parts: Partial<Omit<Parameters<WebhookStore["Service"]["leaseDue"]>[0], "token">> = {}
 ) {
   const store = yield* WebhookStore
   const token = newDigest()
@@ -171,10 +169,10 @@ export const claim = Effect.fn("claim")(function* (
     lasts: HOUR,
     ...parts
   }
-  const claimed = yield* store.claimDue(query)
+  const leased = yield* store.leaseDue(query)
   return {
     token,
-    claimed: claimed.filter(({ endpoint }) =>
+    leased: leased.filter(({ endpoint }) =>
       endpoints.some(
         ({ id, organizationId }) => id === endpoint.id && organizationId === endpoint.organizationId
       )

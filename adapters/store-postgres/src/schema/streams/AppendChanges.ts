@@ -12,10 +12,11 @@ export const appendChanges = `
 create or replace function {schema}.append_changes(
   p_schema integer,
   p_organizations text[], p_mandates text[], p_expected text[], p_record_before text[],
-  p_before_seqs text[], p_before_hashes text[], p_before_bytes text[], p_first_at text[],
+  p_before_seqs text[], p_before_hashes text[], p_before_bytes text[], p_before_occurred_at text[],
   p_seqs text[], p_hashes text[], p_occurred_at text[], p_bytes text[],
   p_states text[], p_subjects text[], p_next_due text[], p_snapshots text[],
   p_event_changes text[], p_event_ids text[], p_event_types text[], p_event_texts text[],
+  p_event_notifications text[], p_delivery_stems text[],
   p_row_changes text[], p_rows text[], p_ordinals text[], p_row_states text[], p_expiries text[],
   p_reservations text[], p_records text[],
   p_claim_changes text[], p_claim_kinds text[], p_claim_names text[], p_claim_fingerprints text[],
@@ -38,6 +39,7 @@ begin
 
   for v_at in 1 .. v_count loop
     if p_expected[v_at] = '' then
+      continue when p_before_hashes[v_at] <> '';
       insert into {schema}.stream (organization, mandate, revision, seq, hash, occurred_at, bytes, schema, state,
           subject, next_due, snapshot)
         values (p_organizations[v_at], p_mandates[v_at], 1, p_seqs[v_at]::bigint, p_hashes[v_at],
@@ -56,8 +58,7 @@ begin
       o_outcomes[v_at] := 'stale';
     elsif v_stream.schema <= p_schema and v_stream.seq = p_before_seqs[v_at]::bigint
         and v_stream.hash = p_before_hashes[v_at] and v_stream.bytes = p_before_bytes[v_at]::bigint
-        and v_stream.occurred_at <= p_first_at[v_at]::bigint
-        and (p_seqs[v_at]::bigint > v_stream.seq or v_stream.occurred_at = p_occurred_at[v_at]::bigint) then
+        and v_stream.occurred_at = p_before_occurred_at[v_at]::bigint then
       o_outcomes[v_at] := 'held';
       v_seq[v_at] := v_stream.seq;
     end if;
@@ -124,8 +125,8 @@ begin
         select from {schema}.webhook_endpoint e where e.organization = p_organizations[v_change] and e.slot is not null
       ) into v_has_endpoints;
     if v_has_endpoints then
-      perform {schema}.fan_out(p_organizations[v_change], p_mandates[v_change], p_event_ids[v_at],
-        p_event_types[v_at], p_event_texts[v_at]);
+      perform {schema}.fan_out(p_organizations[v_change], p_event_ids[v_at], p_event_types[v_at],
+        p_event_notifications[v_at], p_delivery_stems[v_at]);
     end if;
   end loop;
   for v_at in 1 .. cardinality(p_rows) loop

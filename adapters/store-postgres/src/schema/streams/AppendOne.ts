@@ -15,10 +15,11 @@
 export const appendOne = `
 create or replace function {schema}.append_one(
   p_organization text, p_mandate text, p_expected bigint, p_record_before bigint, p_broken text,
-  p_before_seq bigint, p_before_hash text, p_before_bytes bigint, p_first_at bigint,
+  p_before_seq bigint, p_before_hash text, p_before_bytes bigint, p_before_occurred_at bigint,
   p_seq bigint, p_hash text, p_occurred_at bigint, p_bytes bigint,
   p_schema integer, p_state text, p_subject text, p_next_due bigint, p_snapshot text,
-  p_event_ids text[], p_event_types text[], p_event_texts text[],
+  p_event_ids text[], p_event_types text[], p_event_texts text[], p_event_notifications text[],
+  p_delivery_stems text[],
   p_ids text[], p_ordinals bigint[], p_states text[], p_expiries text[], p_reservations text[], p_records text[],
   p_sessions text[], p_token_hashes text[], p_session_records text[],
   p_subject_expected text, p_subject_record text,
@@ -44,15 +45,14 @@ begin
         p_subject, p_next_due, p_snapshot)
       on conflict do nothing;
     if not found then o_outcome := 'stale'; raise sqlstate 'SV000'; end if;
-    v_follows := p_before_seq = 0 and p_before_hash is null and p_before_bytes = 0 and p_seq <> 0;
+    v_follows := p_before_hash is null;
   else
     o_revision := p_expected + 1;
     update {schema}.stream s set revision = o_revision, seq = p_seq, hash = p_hash, occurred_at = p_occurred_at,
         bytes = p_bytes, schema = p_schema, state = p_state, next_due = p_next_due, snapshot = p_snapshot
       where s.organization = p_organization and s.mandate = p_mandate
         and s.revision = p_expected and s.schema <= p_schema and s.seq = p_before_seq and s.hash = p_before_hash
-        and s.bytes = p_before_bytes and s.occurred_at <= p_first_at
-        and (s.seq <> p_seq or s.occurred_at = p_occurred_at);
+        and s.bytes = p_before_bytes and s.occurred_at = p_before_occurred_at;
     if not found then
       v_follows := false;
       select s.revision, s.schema into v_revision, v_schema
@@ -118,8 +118,8 @@ begin
         select from {schema}.webhook_endpoint e where e.organization = p_organization and e.slot is not null
       ) into v_has_endpoints;
     if v_has_endpoints then
-      perform {schema}.fan_out(p_organization, p_mandate, p_event_ids[v_at], p_event_types[v_at],
-        p_event_texts[v_at]);
+      perform {schema}.fan_out(p_organization, p_event_ids[v_at], p_event_types[v_at], p_event_notifications[v_at],
+        p_delivery_stems[v_at]);
     end if;
   end loop;
   o_detail := 'an authorization is of another mandate or order';

@@ -1,11 +1,11 @@
 /**
  * Makes or replaces an endpoint. The outcome is `recorded`, `stale`, `claim_taken` (with the holder) or `limit`; all
- * but the first leave no trace. `p_spread_now` and `p_spread_over` spread what is overdue evenly over the time that
- * follows.
+ * but the first leave no trace. `p_spread_now` and `p_spread_over` move next attempts as `afterReactivation` of the
+ * domain does, in one statement, since there may be thousands.
  */
 export const changeWebhookEndpoint = `
 create or replace function {schema}.change_webhook_endpoint(
-  p_organization text, p_endpoint text, p_expected bigint, p_status text, p_event_types text[],
+  p_organization text, p_endpoint text, p_delivery_suffix text, p_expected bigint, p_status text, p_event_types text[],
   p_generation bigint, p_held_until bigint, p_held_left bigint, p_record text,
   p_limit bigint, p_spread_now bigint, p_spread_over bigint,
   p_claim_kinds text[], p_claim_names text[], p_claim_fingerprints text[], p_claim_resources text[],
@@ -44,9 +44,9 @@ begin
       where e.organization = p_organization and e.slot is not null;
     if v_living < p_limit then
       for v_slot in 1 .. p_limit loop
-        insert into {schema}.webhook_endpoint (organization, endpoint, revision, slot, status, event_types,
+        insert into {schema}.webhook_endpoint (organization, endpoint, delivery_suffix, revision, slot, status, event_types,
             generation, held_until, held_left, record)
-          values (p_organization, p_endpoint, 1, v_slot, p_status, p_event_types, p_generation, p_held_until,
+          values (p_organization, p_endpoint, p_delivery_suffix, 1, v_slot, p_status, p_event_types, p_generation, p_held_until,
             p_held_left, p_record)
           on conflict do nothing;
         if found then o_revision := 1; exit; end if;

@@ -1,7 +1,10 @@
 /**
- * Makes the deliveries of an event, one for each endpoint that wants it. For the transaction that records the event,
- * right after it is inserted, and only where the organization has an endpoint: most have none, and asking costs less
- * than this call.
+ * Makes the deliveries of an event, one for each endpoint that wants it, of the body and the parts of their identifiers that
+ * the domain gave (`deliveryIdOf`). Which endpoints want it and what is kept for disabled ones is filtered by columns that
+ * the domain filled (`wants`, `holdingOf`, `isKept`).
+ *
+ * Called in the transaction that records the event, right after its insert, and only where the organization has an endpoint:
+ * most have none, and asking costs less than this call.
  *
  * It sees the endpoints whose change was committed when it runs. One that is made while an event is being recorded may
  * miss that event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to
@@ -9,21 +12,20 @@
  */
 export const fanOut = `
 create or replace function {schema}.fan_out(
-  p_organization text, p_mandate text, p_id text, p_type text, p_text text
+  p_organization text, p_event text, p_type text, p_body text, p_delivery_stem text
 ) returns void language plpgsql set enable_seqscan = off as $fan$
 declare
   v_found record;
   v_held record;
   v_clock bigint;
   v_queue text;
-  v_body text;
 begin
   -- A transaction may record several events, which others want: all are locked at the first of them, in one order.
   perform from {schema}.webhook_endpoint e where e.organization = p_organization and e.slot is not null
       and e.status = 'disabled' and e.missed_since is null
     order by e.endpoint for update;
   for v_found in
-    select e.endpoint, e.status, e.missed_since from {schema}.webhook_endpoint e
+    select e.endpoint, e.status, e.missed_since, e.delivery_suffix from {schema}.webhook_endpoint e
       where e.organization = p_organization and e.slot is not null
         and e.event_types && array['*', p_type]
       order by e.endpoint
@@ -46,12 +48,10 @@ begin
         v_queue := 'frozen';
       end if;
     end if;
-    v_body := coalesce(v_body, {schema}.webhook_body(p_organization, p_mandate, p_text));
     insert into {schema}.webhook_delivery (organization, endpoint, delivery, event, event_type, created_at, state,
         queue, next_attempt_at, body)
-      values (p_organization, v_found.endpoint,
-        'dlv_' || substr(p_id, 5, 10) || left(replace(gen_random_uuid()::text, '-', ''), 16),
-        p_id, p_type, v_clock, 'pending', v_queue, v_clock, v_body);
+      values (p_organization, v_found.endpoint, p_delivery_stem || v_found.delivery_suffix, p_event, p_type, v_clock,
+        'pending', v_queue, v_clock, p_body);
   end loop;
 end
 $fan$;

@@ -2,6 +2,7 @@
  * Records the ends of attempts, of many endpoints in one statement: endpoints, and deliveries of which `p_places` says
  * to which endpoint of the list each belongs. Answers the places that were recorded, each with all of its deliveries:
  * not those that are stale nor, where there are several, those that somebody else holds, which nobody here waits for.
+ * Endpoints and deliveries are stored as the domain left them (`finishAttempt`, `loseAttempt`).
  */
 export const recordWebhookEnds = `
 create or replace function {schema}.record_webhook_ends(

@@ -1,4 +1,8 @@
-/** Replaces an endpoint that has the expected revision, and gives the next one; null when it has another. */
+/**
+ * Replaces an endpoint that has the expected revision, and gives the next one; null when it has another. What is left to be
+ * kept for a disabled endpoint counts on while it stays disabled, as by `holdingAfter` of the domain: appends count it down
+ * without a new revision, so only the row has it.
+ */
 export const replaceWebhookEndpoint = `
 create or replace function {schema}.replace_webhook_endpoint(
   p_organization text, p_endpoint text, p_expected bigint, p_status text, p_event_types text[],

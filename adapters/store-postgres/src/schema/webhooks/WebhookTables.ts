@@ -8,6 +8,7 @@ export const webhookTables = `
 create table {schema}.webhook_endpoint (
   organization text collate "C" not null,
   endpoint text collate "C" not null,
+  delivery_suffix text collate "C" not null, -- end of the identifiers of its deliveries
   revision bigint not null,
   slot bigint, -- from 1, one for each endpoint that is not deleted: of several that come at once each gets another
   status text collate "C" not null,

@@ -1,6 +1,6 @@
 /**
- * Opens attempts of deliveries that are due, for the worker `p_token` and for `p_nanos`, at a cost that follows what is
- * due.
+ * Leases deliveries that are due: opens an attempt of each for the worker `p_token` and for `p_nanos`, at a cost that
+ * follows what is due. What is selected here is due by `isDue` of the domain, and is opened as by `beginAttempt`.
  *
  * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens
  * attempts of an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An
@@ -12,15 +12,15 @@
  * time has come are moved there first. Plans are made once for each connection: one that is made for the very arguments
  * costs more than it saves.
  */
-export const claimWebhookAttempts = `
-create or replace function {schema}.claim_webhook_attempts(
+export const leaseWebhookAttempts = `
+create or replace function {schema}.lease_webhook_attempts(
   p_token text, p_limit bigint, p_per_endpoint bigint, p_assured bigint, p_per_organization bigint, p_nanos bigint
 ) returns table (
   o_organization text, o_endpoint text, o_revision bigint, o_missed_since bigint, o_endpoint_record text,
   o_delivery text, o_event text, o_event_type text, o_created_at bigint, o_state text, o_next_attempt_at bigint,
   o_open_token text, o_open_at bigint, o_open_expires_at bigint, o_open_generation bigint, o_attempts text, o_body text
 ) language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
-  set plan_cache_mode = force_generic_plan as $claim$
+  set plan_cache_mode = force_generic_plan as $lease$
 declare
   v_clock bigint := {schema}.store_clock();
   v_organizations text[];
@@ -144,5 +144,5 @@ begin
     exit when v_moved >= p_limit;
   end loop;
 end
-$claim$;
+$lease$;
 `

@@ -17,7 +17,7 @@ import { Effect, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { createMandate } from "../programs/Mandates.ts"
-import type { WriteRequest } from "./Write.ts"
+import type { WriteRequest } from "./WriteRequest.ts"
 
 const caller = makeCaller()
 const organization = caller.organization.id

@@ -1,0 +1,113 @@
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
+import { nextDueOf } from "../mandate/ApplyDue.ts"
+import type { JournalFact } from "../mandate/JournalFact.ts"
+import type { MandateState } from "../mandate/MandateState.ts"
+import {
+  type ClaimTaken,
+  MandateStore,
+  type OutOfTime,
+  type Stale,
+  type StoreUnavailable,
+  type StreamChange,
+  type UniqueClaim
+} from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import type { CurrentStream } from "./CurrentStream.ts"
+import { sealFacts } from "./SealFacts.ts"
+
+/** How long a decision may wait to be appended before it is made again, in seconds. */
+const DECISION_LIFETIME_SECONDS = 5n
+
+type AppendFailure = Stale | OutOfTime | ClaimTaken | StoreUnavailable
+
+/** What a program appends to a stream beside what is due. */
+export interface Addition {
+  readonly facts: ReadonlyArray<JournalFact>
+  /** Instants from which on the facts could have been decided otherwise. */
+  readonly boundaries?: ReadonlyArray<Instant>
+  readonly claims?: ReadonlyArray<UniqueClaim>
+  readonly sessions?: ReadonlyArray<ApprovalSessionState>
+  readonly subject?: StreamChange["subject"]
+}
+
+/** The instant before which a decision made at `now` must be appended: no boundary may have come by then. */
+const recordBefore = (now: Instant, boundaries: ReadonlyArray<Instant | undefined>): Instant =>
+  boundaries.reduce<Instant>(
+    (least, at) => (at !== undefined && at < least ? at : least),
+    now + DECISION_LIFETIME_SECONDS * NANOS_PER_SECOND
+  )
+
+/** Appends the first fact of a new mandate, and gives the mandate. */
+export const appendFirst = Effect.fnUntraced(function* (
+  creation: JournalFact & { readonly type: "mandate.created" },
+  now: Instant,
+  claims: ReadonlyArray<UniqueClaim>
+): Effect.fn.Return<MandateState, AppendFailure, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const { after, events } = yield* sealFacts(undefined, [creation], now)
+  if (after === undefined) return yield* Effect.die("a mandate was created without an event")
+  const { head, state } = after
+  const nextDue = nextDueOf(state)
+  yield* store.append({
+    organization: creation.data.organization_id,
+    mandate: creation.data.mandate_id,
+    expected: "absent",
+    decidedAt: now,
+    recordBefore: recordBefore(now, [nextDue]),
+    events,
+    mandateState: state.mandate,
+    headAfter: head,
+    nextDue,
+    authorizations: [],
+    sessions: [],
+    claims
+  })
+  return state.mandate
+})
+
+/**
+ * Appends what is due and an addition as one change, and gives the stream as it then is. Nothing happens between the
+ * decision and the append.
+ */
+export const appendFacts = Effect.fnUntraced(function* (
+  current: CurrentStream,
+  addition: Addition
+): Effect.fn.Return<CurrentStream, AppendFailure, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const { due, head: headBefore, loadedState, now } = current
+  const { after, events } = yield* sealFacts(
+    { head: headBefore, state: loadedState },
+    [...due, ...addition.facts],
+    now
+  )
+  const { head, state } = after
+  const nextDue = nextDueOf(state)
+  const authorizations = [...state.authorizations.values()].filter(
+    (authorization) => loadedState.authorizations.get(authorization.id) !== authorization
+  )
+  const { revision } = yield* store.append({
+    organization: current.organization,
+    mandate: state.mandate.terms.mandate_id,
+    expected: current.revision,
+    decidedAt: now,
+    recordBefore: recordBefore(now, [nextDueOf(current.state), nextDue, ...(addition.boundaries ?? [])]),
+    events,
+    mandateState: state.mandate,
+    headBefore,
+    headAfter: head,
+    nextDue,
+    authorizations,
+    sessions: addition.sessions ?? [],
+    ...(addition.subject === undefined ? {} : { subject: addition.subject }),
+    claims: addition.claims ?? []
+  })
+  return { ...current, revision, head, state, loadedState: state, due: [] }
+})
+
+/** Appends what is due, if anything is. */
+export const appendDue = (
+  current: CurrentStream
+): Effect.Effect<CurrentStream, AppendFailure, MandateStore | Randomness> =>
+  current.due.length === 0 ? Effect.succeed(current) : appendFacts(current, { facts: [] })

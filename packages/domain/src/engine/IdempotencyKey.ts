@@ -1,0 +1,39 @@
+import { requestFingerprint } from "@svc/protocol/RequestFingerprint"
+import { Effect } from "effect"
+import type { ClaimHolder, UniqueClaim } from "../ports/MandateStore.ts"
+import { IdempotencyKeyReused } from "../Refusals.ts"
+import type { WriteRequest } from "./WriteRequest.ts"
+
+/** What a write is, for its idempotency key: method and route template, and the values in its path. */
+export interface Operation {
+  readonly operation: string
+  readonly path: Readonly<Record<string, string>>
+}
+
+/** The idempotency key of one request. */
+export interface KeyedOperation {
+  readonly name: string
+  /** The claim that the key stands for a resource from now on. */
+  readonly claim: (resource: string) => UniqueClaim
+  /** Fails when the key stands for other input. */
+  readonly check: (held: ClaimHolder) => Effect.Effect<void, IdempotencyKeyReused>
+}
+
+/**
+ * The idempotency key of a request, bound to the request's fingerprint (part 3). A key belongs to the organization, not to
+ * the operation: the fingerprint tells operations apart, so a key that served another one is refused.
+ */
+export const keyedOperation = (request: WriteRequest, operation: Operation): KeyedOperation => {
+  const fingerprint = requestFingerprint({ ...operation, body: request.body })
+  const name = request.idempotencyKey
+  return {
+    name,
+    claim: (resource) => ({ kind: "idempotency_key", name, fingerprint, resource }),
+    check: (held) =>
+      held.fingerprint === fingerprint ? Effect.void : Effect.fail(new IdempotencyKeyReused())
+  }
+}
+
+/** The idempotency key of a write that may do without one. */
+export const optionallyKeyed = (request: WriteRequest, operation: Operation): KeyedOperation | undefined =>
+  request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)

@@ -1,0 +1,36 @@
+import { isIdentifier } from "@svc/protocol/Identifier"
+import { Effect } from "effect"
+import {
+  type LoadQuery,
+  MandateStore,
+  type StoreUnavailable,
+  type StreamReference
+} from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import { NotFound } from "../Refusals.ts"
+import { appendDue } from "./AppendFacts.ts"
+import { asOf, type CurrentStream } from "./CurrentStream.ts"
+import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
+
+/** The stream that a path names; a malformed identifier names none. */
+export const namedStream = (reference: StreamReference): StreamReference | undefined => {
+  if ("mandate" in reference) return isIdentifier("mnd_", reference.mandate) ? reference : undefined
+  if ("authorization" in reference) {
+    return isIdentifier("aut_", reference.authorization) ? reference : undefined
+  }
+  return reference
+}
+
+/** Loads a stream, appends what is due, and gives the stream as it then is. */
+export const readStream = (
+  query: LoadQuery
+): Effect.Effect<CurrentStream, NotFound | StoreUnavailable, MandateStore | Randomness> =>
+  untilAppended(
+    streamTurnKey(query),
+    Effect.gen(function* () {
+      const store = yield* MandateStore
+      const loaded = yield* store.load(query)
+      if (loaded.stream === undefined) return yield* new NotFound()
+      return yield* appendDue(asOf(loaded.stream, loaded.now))
+    })
+  )

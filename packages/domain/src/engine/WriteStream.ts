@@ -1,0 +1,106 @@
+import type { JsonValue } from "@svc/protocol/Json"
+import type { MemberFault } from "@svc/protocol/Problem"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect, Result } from "effect"
+import { type Command, decide, type Refusal } from "../mandate/Decide.ts"
+import {
+  MandateStore,
+  type StoreUnavailable,
+  type StreamReference,
+  type UniqueClaim
+} from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import { CommitmentReused, type IdempotencyKeyReused, NotFound } from "../Refusals.ts"
+import { appendDue, appendFacts } from "./AppendFacts.ts"
+import { asOf, type CurrentStream } from "./CurrentStream.ts"
+import { keyedOperation, type Operation } from "./IdempotencyKey.ts"
+import { namedStream, readStream } from "./ReadStream.ts"
+import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
+import { validBody, type WriteRequest } from "./WriteRequest.ts"
+
+/** One kind of write to a mandate that exists. */
+export interface StreamWrite<Body> {
+  readonly operation: Operation
+  readonly stream: StreamReference
+  readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
+  readonly command: (body: Body, now: Instant) => Effect.Effect<Command, never, Randomness>
+  /** Identifier of the resource that the key stands for from then on. */
+  readonly resource: (command: Command) => string
+  readonly claims?: (command: Command) => ReadonlyArray<UniqueClaim>
+}
+
+/** The stream after a write, the resource that the write is about, and whether an earlier request had made it. */
+export interface StreamWriteResult {
+  readonly current: CurrentStream
+  readonly resource: string
+  readonly replayed: boolean
+}
+
+/** A replay answers with the resource as it is now, and evaluates nothing again (part 3). */
+const replay = (
+  organization: string,
+  resource: string
+): Effect.Effect<StreamWriteResult, NotFound | StoreUnavailable, MandateStore | Randomness> =>
+  Effect.map(
+    readStream({
+      organization,
+      stream: resource.startsWith("aut_") ? { authorization: resource } : { mandate: resource }
+    }),
+    (current) => ({ current, resource, replayed: true })
+  )
+
+/**
+ * Runs one write: idempotency look-up, schema, resource, then time and state, and one atomic append of what was decided
+ * together with the key (parts 2 and 3).
+ */
+export const writeStream = <Body>(
+  request: WriteRequest,
+  write: StreamWrite<Body>
+): Effect.Effect<
+  StreamWriteResult,
+  IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable,
+  MandateStore | Randomness
+> => {
+  const organization = request.organization.id
+  const key = keyedOperation(request, write.operation)
+  const stream = namedStream(write.stream)
+  const attempt = Effect.gen(function* () {
+    const store = yield* MandateStore
+    const loaded = yield* store.load({
+      organization,
+      idempotencyKey: key.name,
+      ...(stream === undefined ? {} : { stream })
+    })
+    if (loaded.held !== undefined) {
+      yield* key.check(loaded.held)
+      return yield* replay(organization, loaded.held.resource)
+    }
+    const body = yield* validBody(write.decode(request.body))
+    if (loaded.stream === undefined) return yield* new NotFound()
+    const current = asOf(loaded.stream, loaded.now)
+    const command = yield* write.command(body, current.now)
+    const verdict = decide(current.state, current.head.bytes, command, current.now)
+    if (Result.isFailure(verdict)) {
+      yield* appendDue(current)
+      return yield* Effect.fail(verdict.failure)
+    }
+    const { facts, boundaries, refusal } = verdict.success
+    if (refusal !== undefined) {
+      yield* appendFacts(current, { facts, boundaries })
+      return yield* Effect.fail(refusal)
+    }
+    const resource = write.resource(command)
+    const appended = yield* appendFacts(current, {
+      facts,
+      boundaries,
+      claims: [key.claim(resource), ...(write.claims?.(command) ?? [])]
+    })
+    return { current: appended, resource, replayed: false }
+  }).pipe(
+    Effect.catchIf(
+      (error) => error._tag === "ClaimTaken" && error.kind === "commitment",
+      () => Effect.fail(new CommitmentReused())
+    )
+  )
+  return untilAppended(streamTurnKey({ organization, ...(stream === undefined ? {} : { stream }) }), attempt)
+}

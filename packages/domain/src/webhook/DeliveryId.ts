@@ -1,0 +1,12 @@
+/** What the identifiers of all deliveries of an event begin with: as old as the event, and as unlikely to be another's. */
+export const deliveryStemOf = (eventId: string): string => `dlv_${eventId.slice(4, 14)}${eventId.slice(-10)}`
+
+/** What the identifiers of all deliveries of events to an endpoint end with. */
+export const deliverySuffixOf = (endpointId: string): string => endpointId.slice(-6)
+
+/**
+ * The identifier of the delivery of an event to an endpoint: the same on every store, and in the order of the events. A
+ * delivery that no event makes, a test or one that is sent again, gets a new identifier of its own.
+ */
+export const deliveryIdOf = (eventId: string, endpointId: string): string =>
+  deliveryStemOf(eventId) + deliverySuffixOf(endpointId)
