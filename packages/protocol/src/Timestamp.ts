@@ -4,6 +4,9 @@ import { described } from "./Described.ts"
 /** Nanoseconds since the Unix epoch, leap seconds not counted. */
 export type Instant = bigint
 
+/** A duration in nanoseconds. */
+export type Nanos = bigint
+
 export const NANOS_PER_SECOND = 1_000_000_000n
 export const NANOS_PER_MILLISECOND = 1_000_000n
 
