@@ -3,6 +3,7 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/ApprovalSession"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
@@ -199,7 +200,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
   const { localhostReturnOrigins } = yield* Deployment
   const { organization, mandateId } = request
   const key = keyedOperation(request, {
-    operation: "POST /v1/mandates/{mandate_id}/approval-sessions",
+    operation: KEYED_ROUTES.createApprovalSession,
     path: { mandate_id: mandateId }
   })
   const stream = namedStream({ mandate: mandateId })

@@ -8,6 +8,7 @@ import {
 } from "@svc/protocol/Authorization"
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, Result } from "effect"
@@ -81,7 +82,7 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
 ): Effect.fn.Return<Written<Authorization>, WriteFailure, MandateStore | Randomness> {
   const written = yield* writeStream(request, {
     operation: {
-      operation: "POST /v1/mandates/{mandate_id}/authorizations",
+      operation: KEYED_ROUTES.createAuthorization,
       path: { mandate_id: request.mandateId }
     },
     stream: { mandate: request.mandateId },
@@ -186,7 +187,7 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
 export const commitAuthorization = Effect.fn("commitAuthorization")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "PUT /v1/authorizations/{authorization_id}/commit",
+      operation: KEYED_ROUTES.commitAuthorization,
       decode: decodeCommit,
       command: (body) => ({ _tag: "Commit", authorizationId: request.authorizationId, body })
     })
@@ -196,7 +197,7 @@ export const commitAuthorization = Effect.fn("commitAuthorization")(
 export const cancelAuthorization = Effect.fn("cancelAuthorization")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "PUT /v1/authorizations/{authorization_id}/cancellation",
+      operation: KEYED_ROUTES.cancelAuthorization,
       decode: decodeCancellation,
       command: (body) => ({ _tag: "Cancel", authorizationId: request.authorizationId, body })
     })
@@ -206,7 +207,7 @@ export const cancelAuthorization = Effect.fn("cancelAuthorization")(
 export const reportRefund = Effect.fn("reportRefund")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "POST /v1/authorizations/{authorization_id}/refunds",
+      operation: KEYED_ROUTES.reportRefund,
       decode: decodeRefund,
       command: (body) => ({ _tag: "ReportRefund", authorizationId: request.authorizationId, body })
     })

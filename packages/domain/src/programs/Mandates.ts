@@ -1,5 +1,6 @@
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import {
   CreateMandateBody,
@@ -48,7 +49,7 @@ import {
 const decodeCreate = decodeBody(CreateMandateBody)
 const decodeRevoke = decodeBody(RevokeMandateBody)
 
-const CREATE = { operation: "POST /v1/mandates", path: {} }
+const CREATE = { operation: KEYED_ROUTES.createMandate, path: {} }
 
 /** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 7). */
 const fixTimeZones = Effect.fnUntraced(function* (
@@ -219,7 +220,7 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
   const { mandateId } = request
   const { current, replayed } = yield* writeStream(request, {
     operation: {
-      operation: "PUT /v1/mandates/{mandate_id}/revocation",
+      operation: KEYED_ROUTES.revokeMandate,
       path: { mandate_id: mandateId }
     },
     stream: { mandate: mandateId },

@@ -1,4 +1,5 @@
 import { isIdentifier } from "@svc/protocol/Identifier"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE, testWebhookBody } from "@svc/protocol/WebhookBody"
@@ -122,7 +123,7 @@ export const redeliverWebhook = Effect.fn("redeliverWebhook")(
     addDelivery(
       request,
       {
-        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/deliveries/{delivery_id}/redelivery",
+        operation: KEYED_ROUTES.redeliverWebhook,
         path: { webhook_endpoint_id: request.endpointId, delivery_id: request.deliveryId }
       },
       Effect.fnUntraced(function* ({ delivery, stored }: Ground) {
@@ -144,7 +145,7 @@ export const testWebhookEndpoint = Effect.fn("testWebhookEndpoint")(
     addDelivery(
       request,
       {
-        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/test",
+        operation: KEYED_ROUTES.testWebhookEndpoint,
         path: { webhook_endpoint_id: request.endpointId }
       },
       Effect.fnUntraced(function* ({ now, stored }: Ground) {

@@ -1,5 +1,6 @@
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { isIdentifier } from "@svc/protocol/Identifier"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { repeatedEntries } from "@svc/protocol/RepeatedEntries"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
@@ -45,7 +46,7 @@ import { drawSecret } from "./ApprovalSessions.ts"
 
 const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 
-const CREATE = { operation: "POST /v1/webhook-endpoints", path: {} }
+const CREATE = { operation: KEYED_ROUTES.createWebhookEndpoint, path: {} }
 
 /** What the secret of an endpoint is sealed for. */
 export const webhookSealContext = (
@@ -260,7 +261,7 @@ type EndpointWrite = WriteRequest & { readonly endpointId: string }
 
 /** Deletes an endpoint softly (part 8, DELETE /v1/webhook-endpoints/{id}); deleting it again changes nothing. */
 export const deleteWebhookEndpoint = Effect.fn("deleteWebhookEndpoint")((request: EndpointWrite) =>
-  writeEndpoint(request, "DELETE /v1/webhook-endpoints/{webhook_endpoint_id}", ({ endpoint }, now) =>
+  writeEndpoint(request, KEYED_ROUTES.deleteWebhookEndpoint, ({ endpoint }, now) =>
     Effect.succeed({ next: deleted(endpoint, now) })
   )
 )
@@ -272,7 +273,7 @@ export const deleteWebhookEndpoint = Effect.fn("deleteWebhookEndpoint")((request
 export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")((request: EndpointWrite) =>
   writeEndpoint(
     request,
-    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/reactivation",
+    KEYED_ROUTES.reactivateWebhookEndpoint,
     Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
       yield* refuseDeleted(stored)
       const next = reactivated(stored.endpoint, now)
@@ -288,7 +289,7 @@ export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")(
 export const rotateWebhookSecret = Effect.fn("rotateWebhookSecret")((request: EndpointWrite) =>
   writeEndpoint(
     request,
-    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/secret",
+    KEYED_ROUTES.rotateWebhookSecret,
     Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
       yield* refuseDeleted(stored)
       const { endpoint } = stored
