@@ -17,10 +17,12 @@ import {
   tokenOf
 } from "../../test/ApprovalVisit.ts"
 import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
+import { secretHash } from "../approval/BearerSecret.ts"
 import { MandateStore } from "../ports/MandateStore.ts"
 import { SecretSealer } from "../ports/SecretSealer.ts"
-import { declineMandate, openApprovalPage } from "./ApprovalCeremony.ts"
-import { APPROVAL_TOKEN_BYTES, createApprovalSession, secretHash } from "./ApprovalSessions.ts"
+import { APPROVAL_TOKEN_BYTES, createApprovalSession } from "./ApprovalSessions.ts"
+import { declineMandate } from "./ceremony/DeclineMandate.ts"
+import { openApprovalPage } from "./ceremony/OpenApprovalPage.ts"
 import { listPasskeys, retirePasskey } from "./Passkeys.ts"
 
 const caller = callerOf()

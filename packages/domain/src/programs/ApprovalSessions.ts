@@ -6,8 +6,11 @@ import { decodeBody } from "@svc/protocol/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
-import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
+import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
+import { secretHash, secretOfBytes } from "../approval/BearerSecret.ts"
 import { parseReturnUrl } from "../approval/ReturnUrl.ts"
+import { sessionExpiry, sessionStateAt, supersededBy } from "../approval/SessionLifecycle.ts"
+import { activePasskeys, enrolmentOf, mayEnrol } from "../approval/SubjectPasskeys.ts"
 import {
   bringUpToDate,
   type CurrentStream,
@@ -43,35 +46,12 @@ import {
   type ValidationFailed
 } from "../Refusals.ts"
 
-/** How long an approval session is open, in seconds (interface, part 8). */
-export const APPROVAL_SESSION_SECONDS = 300n
 /** Random bytes of an approval token. */
 export const APPROVAL_TOKEN_BYTES = 32
 /** How long after its expiry an identity assertion stays used, in seconds (part 6). */
 export const ASSERTION_MEMORY_SECONDS = 3600n
 
 const decodeCreate = decodeBody(CreateApprovalSessionBody)
-
-/** How a token or a cookie is stored. */
-export const secretHash = (secret: Redacted.Redacted<string>): string =>
-  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(secret))))
-
-/** Draws a secret of so many random bytes, as base64url. */
-export const drawSecret = (
-  randomness: Randomness["Service"],
-  bytes: number,
-  label: string
-): Redacted.Redacted<string> => Redacted.make(encodeBase64Url(randomness.bytes(bytes)), { label })
-
-/** The state that is shown: expiry is a matter of time, and a session ends with its mandate's wait for approval. */
-export const sessionStateAt = (
-  session: ApprovalSessionState,
-  mandate: MandateState,
-  now: Instant
-): ApprovalSession["state"] =>
-  session.state === "OPEN" && (now >= session.expiresAt || mandate.state !== "PENDING_APPROVAL")
-    ? "EXPIRED"
-    : session.state
 
 const sealContext = (organization: string, session: string) =>
   ({ purpose: "approval_token", organization, row: session, version: 1 }) as const
@@ -100,24 +80,6 @@ const sessionResource = Effect.fnUntraced(function* (
     .pipe(Effect.mapError((cause) => new StoreUnavailable({ cause })))
   return { ...resource, approval_url: `${approvalBaseUrl}/approve/${Redacted.value(token)}` }
 })
-
-/** Passkeys that can approve. */
-export const activePasskeys = (subject: SubjectCredentials | undefined) =>
-  (subject?.passkeys ?? []).filter((passkey) => passkey.retiredAt === undefined)
-
-/** Whether a session may enrol a passkey now (part 6). */
-export const mayEnrol = (
-  enrolment: ApprovalSessionState["enrolment"],
-  subject: SubjectCredentials | undefined
-): boolean => enrolment === "CLAIMED" || (enrolment === "FIRST_USE" && (subject?.passkeys.length ?? 0) === 0)
-
-const enrolmentOf = (
-  organization: Organization,
-  identity: VerifiedIdentity
-): ApprovalSessionState["enrolment"] => {
-  if (identity.enrolmentAllowed) return "CLAIMED"
-  return organization.passkeyEnrolment === "FIRST_USE" ? "FIRST_USE" : "NONE"
-}
 
 const verifyIdentity = Effect.fnUntraced(function* (
   organization: Organization,
@@ -148,9 +110,8 @@ const openSession = Effect.fnUntraced(function* (
   const { now } = current
   const { terms } = current.state.mandate
   const id = yield* makeIdentifier("aps_", now)
-  const token = drawSecret(randomness, APPROVAL_TOKEN_BYTES, "approval_token")
+  const token = secretOfBytes(randomness.bytes(APPROVAL_TOKEN_BYTES), "approval_token")
   const { approvalDeadline } = prepareTerms(terms)
-  const usual = now + APPROVAL_SESSION_SECONDS * NANOS_PER_SECOND
   return {
     id,
     organizationId: current.organization,
@@ -158,18 +119,12 @@ const openSession = Effect.fnUntraced(function* (
     subjectReference: terms.subject_reference,
     state: "OPEN",
     createdAt: now,
-    expiresAt: usual < approvalDeadline ? usual : approvalDeadline,
+    expiresAt: sessionExpiry(now, approvalDeadline),
     tokenHash: secretHash(token),
     sealedToken: yield* sealer.seal(sealContext(current.organization, id), token),
     ...session
   }
 })
-
-/** The open session that a new one takes the place of, if there is one. */
-const supersede = (current: CurrentStream): ReadonlyArray<ApprovalSessionState> =>
-  current.session?.state === "OPEN" && current.now < current.session.expiresAt
-    ? [{ ...current.session, state: "SUPERSEDED" }]
-    : []
 
 type Failure =
   | ValidationFailed
@@ -265,7 +220,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
         expiresAt: identity.expiresAt + ASSERTION_MEMORY_SECONDS * NANOS_PER_SECOND
       }
     ]
-    const superseded = supersede(current)
+    const superseded = supersededBy(current.session, current.now)
     yield* record(current, {
       facts: [],
       boundaries: superseded.map((earlier) => earlier.expiresAt),

@@ -1,3 +1,4 @@
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { isIdentifier } from "@svc/protocol/Identifier"
 import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
@@ -42,7 +43,6 @@ import {
   withSecret
 } from "../webhook/WebhookEndpoint.ts"
 import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
-import { drawSecret } from "./ApprovalSessions.ts"
 
 const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 
@@ -64,8 +64,9 @@ const newSecret = Effect.fnUntraced(function* (
   version: number
 ) {
   const sealer = yield* SecretSealer
-  const random = drawSecret(yield* Randomness, WEBHOOK_SECRET_BYTES, "webhook_secret")
-  const secret = Redacted.make(WEBHOOK_SECRET_PREFIX + Redacted.value(random), { label: "webhook_secret" })
+  const randomness = yield* Randomness
+  const text = WEBHOOK_SECRET_PREFIX + encodeBase64Url(randomness.bytes(WEBHOOK_SECRET_BYTES))
+  const secret = Redacted.make(text, { label: "webhook_secret" })
   return { secret, sealed: yield* sealer.seal(webhookSealContext(endpoint, version), secret) }
 })
 

@@ -4,16 +4,19 @@ import {
   approveWith,
   browserOf,
   callerOf,
+  enrolledWith,
   newDevice,
   newPendingMandate,
   openSession,
   pendingMandate,
+  tagOf,
   tokenOf
-} from "../../test/ApprovalVisit.ts"
-import { memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { LANGUAGES } from "../approval/StatementLanguage.ts"
-import { beginCeremony, openApprovalPage } from "./ApprovalCeremony.ts"
-import { listPasskeys, retirePasskey } from "./Passkeys.ts"
+} from "../../../test/ApprovalVisit.ts"
+import { memoryPrograms } from "../../../test/MemoryPrograms.ts"
+import { LANGUAGES } from "../../approval/StatementLanguage.ts"
+import { listPasskeys, retirePasskey } from "../Passkeys.ts"
+import { beginCeremony } from "./BeginCeremony.ts"
+import { openApprovalPage } from "./OpenApprovalPage.ts"
 
 const caller = callerOf()
 const organization = caller.organization.id
@@ -80,6 +83,21 @@ describe("the page says", () => {
         assert.deepStrictEqual(statement?.display, { locale, lines })
         assert.strictEqual(locale, language)
       }
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("spends nothing, however often it is called", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolledWith(caller, newDevice())
+      for (let times = 0; times < 3; times++)
+        yield* openApprovalPage({ token: browser.token, language: "en" })
+      const step = yield* browser.ceremony()
+      yield* openApprovalPage({ token: browser.token, language: "en" })
+      yield* browser.approve(device.authenticate(step.options as never))
+      assert.strictEqual(
+        yield* tagOf(openApprovalPage({ token: browser.token, language: "en" })),
+        "ApprovalSessionClosed"
+      )
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })
