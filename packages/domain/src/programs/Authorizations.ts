@@ -1,17 +1,16 @@
 import {
   type Authorization,
   type AuthorizationStateName,
-  CancellationBody,
   CommitBody,
   CreateAuthorizationBody,
   RefundBody
 } from "@svc/protocol/Authorization"
 import { decodeBody } from "@svc/protocol/DecodeBody"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/Json"
 import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
-import { Effect, Result } from "effect"
+import { Effect, type Result } from "effect"
 import { numberCursor, pageOf } from "../engine/Cursor.ts"
 import { settledList } from "../engine/SettledList.ts"
 import { type CurrentStream, readStream } from "../engine/StreamProgram.ts"
@@ -24,6 +23,7 @@ import {
 } from "../engine/Write.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
+import { readCancellation } from "../mandate/CancellationRequest.ts"
 import type { Command, Refusal } from "../mandate/Decide.ts"
 import { MandateStore, type StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
@@ -39,27 +39,7 @@ type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUna
 
 const decodePropose = decodeBody(CreateAuthorizationBody)
 const decodeCommit = decodeBody(CommitBody)
-const decodeCancellationMembers = decodeBody(CancellationBody)
 const decodeRefund = decodeBody(RefundBody)
-
-const CREDENTIAL_REQUIRED: MemberFault = {
-  pointer: "/external_credential_reference",
-  code: "required",
-  detail: "is required with execution_disposition NO_LONGER_POSSIBLE"
-}
-
-/** An external credential that could have acted must be named when it was disabled (part 5). */
-const lacksCredential = (body: JsonValue): boolean =>
-  isJsonObject(body) &&
-  body.execution_disposition === "NO_LONGER_POSSIBLE" &&
-  !Object.hasOwn(body, "external_credential_reference")
-
-const decodeCancellation = (body: JsonValue): Result.Result<CancellationBody, ReadonlyArray<MemberFault>> => {
-  const decoded = decodeCancellationMembers(body)
-  if (!lacksCredential(body)) return decoded
-  const others = Result.isFailure(decoded) ? decoded.failure : []
-  return Result.fail([...others, CREDENTIAL_REQUIRED])
-}
 
 const shown = (current: CurrentStream, id: string): Effect.Effect<Authorization, NotFound> => {
   const authorization = current.state.authorizations.get(id)
@@ -198,7 +178,7 @@ export const cancelAuthorization = Effect.fn("cancelAuthorization")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
       operation: KEYED_ROUTES.cancelAuthorization,
-      decode: decodeCancellation,
+      decode: readCancellation,
       command: (body) => ({ _tag: "Cancel", authorizationId: request.authorizationId, body })
     })
 )

@@ -1,13 +1,9 @@
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { EVIDENCE_FORMAT, type EvidenceEnvelope, evidenceSigningInput } from "@svc/protocol/EvidenceEnvelope"
-import type { JsonValue } from "@svc/protocol/Json"
-import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { StreamTurns } from "../engine/StreamTurns.ts"
-import { mandateRecordOf } from "../mandate/MandateResource.ts"
-import type { MandateState, StreamHead } from "../mandate/MandateState.ts"
+import { evidencePayload } from "../mandate/EvidencePayload.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { Signer, type SignerUnavailable } from "../ports/Signer.ts"
@@ -20,30 +16,6 @@ const JOURNAL_PAGE = 100
 export const MAX_EVIDENCE_IN_LINE = 8
 /** Bytes that base64 encodes without a remainder. */
 const BASE64_GROUP_BYTES = 3
-
-/**
- * The payload of evidence (part 7) as JSON text in pieces. The events are spliced in as the texts that were hashed; each
- * of `pages` holds some, separated by commas.
- */
-export function* evidencePayload(
-  mandate: MandateState,
-  head: StreamHead,
-  pages: Iterable<string>,
-  generatedAt: Instant
-): Generator<string> {
-  const { organization_id, environment } = mandate.terms
-  const begin = canonicalJson({
-    schema: EVIDENCE_FORMAT,
-    generated_at: formatNanos(generatedAt),
-    organization_id,
-    environment,
-    mandate: mandateRecordOf(mandate) as unknown as JsonValue,
-    head: { seq: head.seq, hash: head.hash }
-  })
-  yield `${begin.slice(0, -1)},"events":[`
-  yield* pages
-  yield "]}"
-}
 
 /**
  * Encodes text in pieces that are whole in base64, and lets others run in between: a journal may have 32 MiB, and nobody
