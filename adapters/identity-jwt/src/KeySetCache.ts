@@ -20,10 +20,10 @@ export type FetchKeySet = (jwksUri: string) => Effect.Effect<IdentityKeySet, unk
 type MonotonicTime = Nanos
 
 interface Entry {
-  /** One fetch at a time; who waited for it finds what it brought. */
+  /** One fetch at a time; those who waited use its result. */
   readonly turn: Semaphore.Semaphore
   fetched: { readonly keySet: IdentityKeySet; readonly at: MonotonicTime } | undefined
-  /** When the last fetch began; one that failed, when it ended and how. */
+  /** When the last fetch began or, if it failed, when it ended and why. */
   attempted: { readonly at: MonotonicTime; readonly failure?: unknown } | undefined
 }
 
@@ -76,9 +76,9 @@ const resolveFrom = Effect.fnUntraced(function* (
  * Keeps the key sets of organizations (part 6): each serves 5 minutes, for its organization and address alone, and a
  * `kid` that it lacks fetches it again, at most every 30 s. One fetch runs at a time for each.
  *
- * A set that cannot be fetched again serves until its 5 minutes are over and not longer, so that keeping us from an
- * address cannot keep a withdrawn key alive. After that, and for a `kid` that may be in what could not be fetched, it
- * is `IdentityKeysUnavailable`; a fetch that failed is not repeated for 5 s (30 s while the old set serves).
+ * A set that cannot be fetched again serves until its 5 minutes are over and no longer, so that blocking the address cannot
+ * keep a withdrawn key alive. After that, and for a `kid` that the set which could not be fetched may hold, the answer is
+ * `IdentityKeysUnavailable`; a failed fetch is not repeated for 5 s (30 s while the old set serves).
  */
 export const cachedKeySets = (fetch: FetchKeySet): ResolveKeys => {
   const entries = new Map<string, Entry>()

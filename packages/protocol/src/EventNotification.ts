@@ -19,7 +19,7 @@ const STATES: Readonly<Record<Exclude<MandateEventType, "mandate.approved">, Man
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   value !== undefined && isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
-/** The approval carries the statement that was signed, and that the window. */
+/** The window stands in the signed statement that the approval carries. */
 const approvedState = ({ data, occurred_at }: FeedEvent): MandateStateName => {
   const path = ["approval", "statement", "window", "starts_at"]
   const startsAt = path.reduce<JsonValue | undefined>(memberOf, data as JsonValue)
@@ -30,15 +30,15 @@ const approvedState = ({ data, occurred_at }: FeedEvent): MandateStateName => {
 
 const isOfMandate = (type: FeedEvent["type"]): type is MandateEventType => type.startsWith("mandate.")
 
-/** An event of an authorization says no state of the mandate (part 8). */
+/** Only events of the mandate itself tell its state (part 8). */
 const stateAfter = (event: FeedEvent): { readonly state?: MandateStateName } => {
   if (!isOfMandate(event.type)) return {}
   return { state: event.type === "mandate.approved" ? approvedState(event) : STATES[event.type] }
 }
 
 /**
- * The body that webhooks of an event have (part 8), from the event as GET /v1/events shows it: the same bytes as those of
- * its deliveries.
+ * The webhook body of an event (part 8), made from the event as GET /v1/events shows it: byte for byte that of its
+ * deliveries.
  */
 export const notificationOf = (event: FeedEvent): string =>
   webhookBody({

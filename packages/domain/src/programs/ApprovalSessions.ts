@@ -192,7 +192,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       yield* settle(current)
       return yield* new StateConflict({ currentState: state, resourceId: mandateId })
     }
-    // Once for the request: an attempt that lost a race should not lose time again.
+    // Verified once per request, not again by an attempt that repeats after a lost race.
     verified ??= yield* verifyIdentity(organization, body.identity_assertion, current.now)
     const identity = verified
     if (identity.subject !== terms.subject_reference) return yield* new SubjectMismatch()

@@ -7,10 +7,10 @@ import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
 import { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
 
-/** How coarsely the last use of a key is recorded (part 9): one write of a key in that time, however busy it is. */
+/** Resolution of a key's last use (part 9): at most one write per key in that time, however busy it is. */
 export const LAST_USE_RESOLUTION_SECONDS = 3600n
 
-/** The request goes on without it: whether the store is there, its own write finds out. */
+/** Best effort: a request is not refused because its key's last use could not be recorded. */
 const recordUse = ({ apiKey, lastUsedAt, now }: FoundApiKey): Effect.Effect<void, never, Organizations> => {
   const since = now - LAST_USE_RESOLUTION_SECONDS * NANOS_PER_SECOND
   if (lastUsedAt !== undefined && lastUsedAt > since) return Effect.void
@@ -24,7 +24,7 @@ const recordUse = ({ apiKey, lastUsedAt, now }: FoundApiKey): Effect.Effect<void
   )
 }
 
-/** Who holds this key. A key of another environment is refused before it is looked up (part 9). */
+/** Finds the organization of a key. A key of another environment is refused before it is looked up (part 9). */
 export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   key: Redacted.Redacted<string>
 ): Effect.fn.Return<

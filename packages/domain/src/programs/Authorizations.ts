@@ -33,7 +33,7 @@ import {
   type InvalidCursor,
   NotFound
 } from "../Refusals.ts"
-import { readNamed } from "./Mandates.ts"
+import { readMandateStream } from "./Mandates.ts"
 
 type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
 
@@ -133,7 +133,7 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
       return read ?? (yield* new NotFound())
     }),
     isDue: (read) => read.due,
-    settle: () => Effect.asVoid(readNamed({ organization, mandateId }))
+    settle: () => Effect.asVoid(readMandateStream({ organization, mandateId }))
   })
   return pageOf(
     scope,

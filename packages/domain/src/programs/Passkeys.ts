@@ -36,7 +36,7 @@ export const listPasskeys = Effect.fn("listPasskeys")(function* (query: {
 })
 
 /**
- * Retires a passkey: it approves nothing any more (part 6, DELETE /v1/subjects/{subject_reference}/passkeys/{id}).
+ * Retires a passkey, which then approves nothing (part 6, DELETE /v1/subjects/{subject_reference}/passkeys/{id}).
  * Retiring it again changes nothing.
  */
 export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
