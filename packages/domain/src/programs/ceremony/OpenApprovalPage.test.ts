@@ -30,8 +30,8 @@ const retireAll = Effect.gen(function* () {
   for (const { id } of data) yield* retirePasskey({ ...subject, passkeyId: id })
 })
 
-describe("the page says", () => {
-  it.effect("to create a passkey, until there is one to use", () =>
+describe("openApprovalPage", () => {
+  it.effect("says to create a passkey until there is one to use", () =>
     Effect.gen(function* () {
       const session = yield* openSession(caller, yield* newPendingMandate(caller))
       assert.strictEqual((yield* pageOf(session)).way, "register")
@@ -49,7 +49,7 @@ describe("the page says", () => {
   )
 
   it.effect(
-    "that there is no way, once the last passkey is retired, unless the assertion allows a new one",
+    "says that nothing can approve once the last passkey is retired, unless the assertion allows a new one",
     () =>
       Effect.gen(function* () {
         yield* approveWith(yield* openSession(caller, yield* newPendingMandate(caller)), newDevice())
@@ -62,7 +62,7 @@ describe("the page says", () => {
       }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("the way back that an answer would lead to", () =>
+  it.effect("leads back to where an answer would", () =>
     Effect.gen(function* () {
       const session = yield* openSession(caller, yield* newPendingMandate(caller))
       const { returnAddress } = yield* pageOf(session)
@@ -70,7 +70,7 @@ describe("the page says", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("what is then signed, in each language", () =>
+  it.effect("shows the lines that are then signed, in each language (part 6)", () =>
     Effect.gen(function* () {
       yield* approveWith(yield* openSession(caller, yield* newPendingMandate(caller)), newDevice())
       const session = yield* openSession(caller, yield* pendingMandate(caller))
