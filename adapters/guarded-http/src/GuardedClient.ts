@@ -8,7 +8,7 @@ import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
 
 /** How long the name's look-up, the connection and the TLS handshake may take together: 5 s (part 8). */
 export const CONNECT_LIMIT_MS = 5000
-/** How long it may take until the answer's headers are there: 15 s (part 8). */
+/** How long the answer's headers may take to arrive: 15 s (part 8). */
 export const WHOLE_LIMIT_MS = 15_000
 /** Most bytes of an answer's headers: 16 KiB. */
 export const MAX_HEADER_BYTES = 16_384
@@ -33,7 +33,7 @@ export interface GuardedRequest {
   readonly body?: Uint8Array
 }
 
-/** An answer whose headers are there; its body ends with the scope. Nothing is decompressed. */
+/** An answer whose headers have arrived; its body ends with the scope and is not decompressed. */
 export type GuardedAnswer = Pick<Dispatcher.ResponseData, "statusCode" | "headers" | "body">
 
 const CONNECTION_ERRORS = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
@@ -50,12 +50,12 @@ interface Connected {
 }
 
 /**
- * Loaded with the first request, since it would take a large part of a server's start, and before anything is connected:
- * loading holds up the process, and addresses that answer meanwhile would be given up for the next ones.
+ * Loaded with the first request, to keep the server's start short, and before connecting: loading blocks the event loop, in
+ * which time connection attempts would time out.
  */
 const loadHttp = Effect.promise(() => import("undici"))
 
-/** What ends a client whose request is settled: one for all, since the client would make one with a stack for each. */
+/** The reason for destroying a client after its request; shared, to avoid a stack trace for each. */
 const SETTLED = new Error("the request is settled")
 
 /** HTTP/1.1 over this connection, for one request. */
@@ -64,7 +64,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
     Effect.sync(() => {
       let unused: Socket | undefined = socket
       return new Client(url.origin, {
-        // Never within the call itself, in which the client does not yet wait for a connection.
+        // Not synchronously: the client does not expect a connection within the call.
         connect: (_options, callback) => {
           const given = unused
           unused = undefined
@@ -77,7 +77,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
         pipelining: 0,
         allowH2: false,
         maxHeaderSize: MAX_HEADER_BYTES,
-        // The whole is timed by whoever asks.
+        // The caller limits the whole exchange.
         headersTimeout: 0,
         bodyTimeout: 0
       })
@@ -85,7 +85,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
     (client) => Effect.promise(() => client.destroy(SETTLED))
   )
 
-/** Ends the connection when too much has come and the answer is still not there. */
+/** Ends the connection when the bytes received exceed the preamble and the answer has not arrived. */
 const boundPreamble = (socket: Socket, answer: Promise<GuardedAnswer>): void => {
   let isWaiting = true
   const stop = () => {
@@ -96,7 +96,7 @@ const boundPreamble = (socket: Socket, answer: Promise<GuardedAnswer>): void => 
     if (isWaiting) socket.destroy(new Error("no headers within the bytes allowed"))
   }
   socket.on("readable", () => {
-    // What was read may hold the headers, and its parser has its turn first.
+    // The parser runs first: the headers may be among the bytes just read.
     if (isWaiting && socket.bytesRead > MAX_PREAMBLE_BYTES) setImmediate(end)
   })
 }
@@ -132,12 +132,12 @@ const checkAndConnect = Effect.fnUntraced(function* (
 })
 
 /**
- * Sends one request over a connection of its own and answers when the headers of the answer are there (part 8,
+ * Sends one request over a connection of its own and answers once the headers have arrived (part 8,
  * Attempt and Target guard). The target is checked, its name looked up and its address checked again for every
- * request; redirects are not followed; proxies of the environment are not asked. The connection ends with the scope.
+ * request; redirects are not followed; proxy variables of the environment are ignored. The connection ends with the scope.
  *
- * Errors: `TargetRefused`; `ExchangeFailed` with `timeout` when connecting takes too long. The time until the answer is
- * for the caller to limit, by `WHOLE_LIMIT_MS` where nothing else is said.
+ * Errors: `TargetRefused`; `ExchangeFailed` with `timeout` when connecting takes too long. The caller limits the time
+ * until the answer, by default with `WHOLE_LIMIT_MS`.
  */
 export const exchange = Effect.fnUntraced(function* (
   options: GuardedClientOptions,
@@ -148,7 +148,7 @@ export const exchange = Effect.fnUntraced(function* (
     Effect.catchTag("ResolutionFailed", ({ cause }) =>
       Effect.fail(new ExchangeFailed({ error: "connection_failed", cause }))
     ),
-    // Limits hold for a caller, too, that may not be interrupted.
+    // The limit holds even in an uninterruptible caller.
     Effect.interruptible,
     Effect.timeoutOrElse({
       duration: options.connectLimitMs ?? CONNECT_LIMIT_MS,

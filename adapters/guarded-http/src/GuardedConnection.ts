@@ -5,7 +5,7 @@ import type { AttemptError } from "@svc/domain/webhook/WebhookDelivery"
 import { Data, Effect, type Scope } from "effect"
 import { type CheckedTarget, hostOf } from "./TargetGuard.ts"
 
-/** An exchange that came to no status; `cause` is for the operator's log alone. */
+/** An exchange that ended without a status; `cause` is for the operator's log alone. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
   readonly error: Exclude<AttemptError, "target_refused" | "worker_lost">
   readonly cause?: unknown
@@ -29,7 +29,7 @@ export const pinnedLookup =
     else callback(null, first?.address ?? "", first?.family)
   }
 
-/** A socket of the scope's, once it has said that it is ready. */
+/** Opens a socket that the scope closes, and waits until it is ready. */
 const untilReady = (
   open: () => Socket,
   event: "connect" | "secureConnect",
@@ -83,7 +83,7 @@ const openTls = (socket: Socket, url: URL, ca: string | undefined) => {
         ...(isIP(host) === 0 ? { servername: host } : {}),
         ALPNProtocols: ["http/1.1"],
         minVersion: "TLSv1.2",
-        // Said here, so that no environment variable can take it back.
+        // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot turn it off.
         rejectUnauthorized: true,
         ...(ca === undefined ? {} : { ca })
       }),
@@ -93,9 +93,9 @@ const openTls = (socket: Socket, url: URL, ca: string | undefined) => {
 }
 
 /**
- * Connects to one of the addresses that were checked and to nothing else, and for https shakes hands with whoever the
- * name's certificate says it is. Each connection is new, with a full handshake, and ends with its scope. Nothing has
- * been sent before the address at the other end has been looked at again.
+ * Connects to one of the checked addresses and to nothing else; for https the certificate must be the host's. Each
+ * connection is new, with a full handshake, and ends with its scope. The remote address is checked again before anything is
+ * sent.
  */
 export const connectTo = Effect.fnUntraced(function* (
   target: CheckedTarget,

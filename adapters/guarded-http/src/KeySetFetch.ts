@@ -12,7 +12,7 @@ export const KEY_SET_LIMIT_MS = 5000
 
 const OK = 200
 
-/** What an address answered is no key set. */
+/** The address did not answer with a key set. */
 export class KeySetInvalid extends Data.TaggedError("KeySetInvalid")<{
   readonly reason: "timeout" | "status" | "too_large" | "cut_off" | "malformed"
 }> {}
@@ -59,8 +59,8 @@ const parse = (bytes: Uint8Array): Effect.Effect<KeySet, KeySetInvalid> => {
 
 /**
  * Fetches the key set (RFC 7517 section 5) at an organization's `jwks_uri`, under the same guard as webhooks (part 6):
- * a 200 without redirect, at most 64 KiB of strict JSON, within 5 s. Each call asks again; what a key is good for is
- * for its user to say.
+ * a 200 without redirect, at most 64 KiB of strict JSON, within 5 s. Each call fetches anew;
+ * the keys themselves are not checked.
  */
 export const fetchKeySet =
   (options: GuardedClientOptions & { readonly wholeLimitMs?: number }) =>
@@ -73,7 +73,7 @@ export const fetchKeySet =
       Effect.flatMap(readBody),
       Effect.flatMap(parse),
       Effect.scoped,
-      // A caller that may not be interrupted is held no longer either.
+      // The limit holds even in an uninterruptible caller.
       Effect.interruptible,
       Effect.timeoutOrElse({
         duration: options.wholeLimitMs ?? KEY_SET_LIMIT_MS,

@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises"
 import { Data, Effect } from "effect"
 
-/** The name service could not be asked, which says nothing of the name. */
+/** The name servers could not be reached, which says nothing about the name. */
 export class ResolutionFailed extends Data.TaggedError("ResolutionFailed")<{ readonly cause: unknown }> {}
 
 /** All addresses that a name has now, IPv4 and IPv6, as text; none when the name has none or does not exist. */
@@ -11,7 +11,7 @@ export type Resolve = (name: string) => Effect.Effect<ReadonlyArray<string>, Res
 const QUERY_TIMEOUT_MS = 1000
 const QUERY_TRIES = 2
 
-/** What a name server says of a name without an address of the family asked for. */
+/** Error codes of a name that has no address of the family. */
 const ABSENT = ["ENOTFOUND", "ENODATA"]
 
 const saysAbsent = (reason: unknown): boolean =>

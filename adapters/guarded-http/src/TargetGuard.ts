@@ -5,7 +5,7 @@ import { Effect, Result } from "effect"
 import type { ResolutionFailed, Resolve } from "./NameResolver.ts"
 import { isLoopbackAddress, isPublicAddress } from "./PublicAddress.ts"
 
-/** What is asked before anything is connected to (part 8, target guard). */
+/** What decides whether a target may be connected to (part 8, target guard). */
 export interface TargetGuard {
   /** A deployment of the test environment may allow loopback targets, then over http too. */
   readonly loopbackAllowed: boolean
@@ -42,8 +42,8 @@ const permission = ({ loopbackAllowed, isPublic = isPublicAddress }: TargetGuard
 }
 
 /**
- * Checks the form of a target, looks its name up, and refuses it if a single address is one that it may not have.
- * Asked anew for every attempt: what a name was last time says nothing.
+ * Checks the form of a target, resolves its name, and refuses it if any address is not permitted. Runs for every attempt,
+ * since a name may resolve differently each time.
  */
 export const checkTarget = Effect.fnUntraced(function* (
   guard: TargetGuard,

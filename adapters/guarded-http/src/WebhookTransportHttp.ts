@@ -44,15 +44,15 @@ const settingsOf = (options: WebhookTransportOptions): Settings => ({
   ...(options.ca === undefined ? {} : { ca: options.ca })
 })
 
-/** A receiver that is cut off in the middle of its answer would log a fault where there is none. */
+/** Reads on, since a receiver that is cut off in the middle of its answer would log an error. */
 const discard = ({ body }: GuardedAnswer, { discardLimitMs }: Settings) =>
   Effect.tryPromise((signal) => body.dump({ limit: DISCARD_MAX_BYTES, signal })).pipe(
     Effect.timeoutOption(discardLimitMs),
-    // The status has decided: what becomes of the rest changes nothing.
+    // The status alone decides.
     Effect.ignore
   )
 
-/** Answers the status as soon as it is known; the rest of the answer is read on the side, within the layer's life. */
+/** Answers the status as soon as it is known; the rest is read in the background, within the layer's scope. */
 const statusOf = (settings: Settings, layerScope: Scope.Scope, request: Parameters<typeof exchange>[1]) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
@@ -76,7 +76,7 @@ const deliver = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const begunAt = yield* clock.monotonicTimeNanos
   const outcome = yield* statusOf(settings, layerScope, { method: "POST", ...attempt }).pipe(
-    // The limit holds for a caller, too, that may not be interrupted.
+    // The limit holds even in an uninterruptible caller.
     Effect.interruptible,
     Effect.timeoutOrElse({
       duration: settings.wholeLimitMs,

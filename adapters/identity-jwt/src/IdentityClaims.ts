@@ -1,15 +1,15 @@
 import type { VerifiedIdentity } from "@svc/domain/ports/IdentityVerifier"
 import type { JsonObject, JsonValue } from "@svc/protocol/Json"
 import { isWellFormedText, TEXT_MAX_CODE_POINTS } from "@svc/protocol/Text"
-import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { type Instant, NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { IdentityFault } from "./IdentityFault.ts"
 
 /** Longest time from `iat` to `exp`: 300 s (part 6). */
-export const MAX_LIFETIME: Instant = 300n * NANOS_PER_SECOND
+export const MAX_LIFETIME: Nanos = 300n * NANOS_PER_SECOND
 
 /** How far the issuer's clock may be from ours, for each of `exp`, `iat` and `nbf`: 30 s (part 6). */
-export const LEEWAY: Instant = 30n * NANOS_PER_SECOND
+export const LEEWAY: Nanos = 30n * NANOS_PER_SECOND
 
 /** Largest NumericDate that is read, in seconds: the end of the year 9999. */
 const MAX_NUMERIC_DATE = 253_402_300_799
@@ -52,7 +52,7 @@ const checkTimes = (claims: JsonObject, now: Instant): Checked<Instant> =>
     const expiresAt = yield* instantOf(claim(claims, "exp"))
     const issuedAt = yield* instantOf(claim(claims, "iat"))
     const notBefore = Object.hasOwn(claims, "nbf") ? yield* instantOf(claims.nbf) : undefined
-    const lifetime = expiresAt - issuedAt
+    const lifetime: Nanos = expiresAt - issuedAt
     if (lifetime <= 0n || lifetime > MAX_LIFETIME)
       return yield* Result.fail("lifetime_out_of_bounds" as const)
     if (now >= expiresAt + LEEWAY) return yield* Result.fail("expired" as const)

@@ -22,7 +22,7 @@ type PublicJwk = Readonly<Record<string, string>>
 
 const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"]
 
-/** Own members only, each read once: what follows works on the copy. */
+/** Copies the own members, so that each is read only once. */
 const copyMembers = (key: unknown): Members | undefined =>
   typeof key === "object" && key !== null ? { ...key } : undefined
 
@@ -78,7 +78,7 @@ const RSA_FAULTS: Readonly<Record<RsaKeyFault, string>> = {
   close_primes: "has a modulus of two primes close to each other, so that its private key can be computed"
 }
 
-/** Beside the event loop: a modulus may have thousands of bits. */
+/** Off the event loop: a modulus may have thousands of bits. */
 const isPrime = (value: Uint8Array): Effect.Effect<boolean> =>
   Effect.callback((resume) => {
     checkPrime(value, (error, answer) => resume(error ? Effect.die(error) : Effect.succeed(answer)))
@@ -94,7 +94,7 @@ const rsaFault = (jwk: PublicJwk): Effect.Effect<string | undefined> => {
   return Effect.map(isPrime(modulus), (prime) => (prime ? "has a modulus that is a prime" : undefined))
 }
 
-/** Why nobody should trust what a public key verifies, if there is a reason in the key itself. */
+/** Why a public key must not be trusted, if the key itself gives a reason. */
 const weaknessOf = (jwk: PublicJwk): Effect.Effect<string | undefined> => {
   switch (jwk.kty) {
     case "EC":
@@ -119,16 +119,19 @@ const mayVerify = (members: Members, algorithm: IdentityAlgorithm): boolean => {
   return operations === undefined || (Array.isArray(operations) && operations.includes("verify"))
 }
 
-const isExposed = (members: Members): boolean => PRIVATE_MEMBERS.some((name) => Object.hasOwn(members, name))
+const hasPrivateMembers = (members: Members): boolean =>
+  PRIVATE_MEMBERS.some((name) => Object.hasOwn(members, name))
 
 /**
  * The public members of a JWK that suits the algorithm. A key says itself what it is for (`alg`, `use`,
- * `key_ops`); one with a private or symmetric member is nobody's public key. Whether it is a good one is not looked at.
+ * `key_ops`); one with a private or symmetric member is not a public key. Weakness is checked elsewhere.
  */
 const publicJwkOf = (key: object, algorithm: IdentityAlgorithm): Result.Result<PublicJwk, IdentityFault> => {
   const members = copyMembers(key) ?? {}
   const jwk =
-    isExposed(members) || !mayVerify(members, algorithm) ? undefined : PUBLIC_KEY_OF[algorithm](members)
+    hasPrivateMembers(members) || !mayVerify(members, algorithm)
+      ? undefined
+      : PUBLIC_KEY_OF[algorithm](members)
   return jwk === undefined ? Result.fail("key_unsuitable") : Result.succeed(jwk)
 }
 
@@ -140,8 +143,8 @@ const remember = (key: object, algorithm: IdentityAlgorithm, imported: CryptoKey
 }
 
 /**
- * Imports a JWK for the algorithm, once as long as the very object is in use. A weak key is unsuitable, by itself: the
- * others of its set serve as before.
+ * Imports a JWK for the algorithm, cached for the lifetime of the object. A weak key is unsuitable; the others of its set
+ * are not affected.
  */
 export const importKey = (
   key: object,
@@ -181,7 +184,7 @@ export const keySetFault = Effect.fn("keySetFault")(function* (
     const members = copyMembers(key)
     if (members === undefined) return `key ${index + 1} is no object`
     const name = nameOf(members, index)
-    if (isExposed(members))
+    if (hasPrivateMembers(members))
       return `${name} has members that only its owner may have: register public keys alone`
     if (names.has(name)) return `${name} is there twice: a kid names one key`
     names.add(name)

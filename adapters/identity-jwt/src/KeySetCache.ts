@@ -1,5 +1,5 @@
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Result, Semaphore } from "effect"
 import { type IdentityKeySet, selectKey } from "./IdentityKey.ts"
 import type { ResolveKeys } from "./IdentityVerifierJose.ts"
@@ -16,15 +16,18 @@ export const MAX_KEY_SETS = 10_000
 /** Gets the key set at an address, at most once for each time it is run. */
 export type FetchKeySet = (jwksUri: string) => Effect.Effect<IdentityKeySet, unknown>
 
+/** A reading of the monotonic clock: how long it has run. */
+type MonotonicTime = Nanos
+
 interface Entry {
-  /** One fetch at a time; who waited for it finds what it brought. */
+  /** One fetch at a time; those who waited use its result. */
   readonly turn: Semaphore.Semaphore
-  fetched: { readonly keySet: IdentityKeySet; readonly at: bigint } | undefined
-  /** When the last fetch began; one that failed, when it ended and how. */
-  attempted: { readonly at: bigint; readonly failure?: unknown } | undefined
+  fetched: { readonly keySet: IdentityKeySet; readonly at: MonotonicTime } | undefined
+  /** When the last fetch began or, if it failed, when it ended and why. */
+  attempted: { readonly at: MonotonicTime; readonly failure?: unknown } | undefined
 }
 
-const isWithin = (seconds: number, since: bigint | undefined, now: bigint): boolean =>
+const isWithin = (seconds: number, since: MonotonicTime | undefined, now: MonotonicTime): boolean =>
   since !== undefined && now - since < BigInt(seconds) * NANOS_PER_SECOND
 
 const isUnknown = (keySet: IdentityKeySet, kid: string | undefined): boolean => {
@@ -35,7 +38,7 @@ const isUnknown = (keySet: IdentityKeySet, kid: string | undefined): boolean => 
 const unavailable = (cause: unknown): IdentityKeysUnavailable =>
   new IdentityKeysUnavailable({ cause, retryAfterSeconds: FAILURE_PAUSE_SECONDS })
 
-const fetchInto = (entry: Entry, fetch: Effect.Effect<IdentityKeySet, unknown>, at: bigint) =>
+const fetchInto = (entry: Entry, fetch: Effect.Effect<IdentityKeySet, unknown>, at: MonotonicTime) =>
   Effect.suspend(() => {
     entry.attempted = { at }
     return fetch.pipe(
@@ -73,9 +76,9 @@ const resolveFrom = Effect.fnUntraced(function* (
  * Keeps the key sets of organizations (part 6): each serves 5 minutes, for its organization and address alone, and a
  * `kid` that it lacks fetches it again, at most every 30 s. One fetch runs at a time for each.
  *
- * A set that cannot be fetched again serves until its 5 minutes are over and not longer, so that keeping us from an
- * address cannot keep a withdrawn key alive. After that, and for a `kid` that may be in what could not be fetched, it
- * is `IdentityKeysUnavailable`; a fetch that failed is not repeated for 5 s (30 s while the old set serves).
+ * A set that cannot be fetched again serves until its 5 minutes are over and no longer, so that blocking the address cannot
+ * keep a withdrawn key alive. After that, and for a `kid` that the set which could not be fetched may hold, the answer is
+ * `IdentityKeysUnavailable`; a failed fetch is not repeated for 5 s (30 s while the old set serves).
  */
 export const cachedKeySets = (fetch: FetchKeySet): ResolveKeys => {
   const entries = new Map<string, Entry>()

@@ -16,8 +16,8 @@ const integerAt = (bytes: Uint8Array, offset: number): Uint8Array | undefined =>
 
 /**
  * Whether the bytes are the DER form of a P-256 signature (WebAuthn Level 3 section 6.5.5), the only
- * one that every verifier reads: minimal lengths and integers, nothing before or after. The lax parser
- * below us takes others, and an approval must verify again offline with any.
+ * one that every verifier reads: minimal lengths and integers, nothing before or after. The library's
+ * parser is laxer, but an approval must verify offline with any verifier.
  */
 export const isDerP256Signature = (bytes: Uint8Array): boolean => {
   if (bytes[0] !== SEQUENCE || bytes[1] !== bytes.length - 2) return false

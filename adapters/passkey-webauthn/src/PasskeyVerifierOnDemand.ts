@@ -1,10 +1,10 @@
 import { PasskeyVerifier } from "@svc/domain/ports/PasskeyVerifier"
 import { Effect, Layer } from "effect"
 
-/** When the library is loaded if nobody has needed it by then: a missing one shows in the log, not with an end user. */
-const LOADED_AFTER = "2 seconds"
+/** The library is loaded after this time even if unused, so that a broken installation shows in the log, not to an end user. */
+const LOAD_DELAY = "2 seconds"
 
-/** The module system loads it once, whoever asks and however often. */
+/** The module system caches it, so it is loaded once. */
 const verifier = Effect.flatMap(
   Effect.promise(() => import("./PasskeyVerifierWebAuthn.ts")),
   ({ layer }) => Effect.provide(PasskeyVerifier, layer)
@@ -18,7 +18,7 @@ export const layer: Layer.Layer<PasskeyVerifier> = Layer.effect(
   PasskeyVerifier,
   Effect.as(
     verifier.pipe(
-      Effect.delay(LOADED_AFTER),
+      Effect.delay(LOAD_DELAY),
       Effect.tapDefect((defect) => Effect.logError("passkeys cannot be verified", defect)),
       Effect.forkScoped
     ),

@@ -28,7 +28,7 @@ type Checked<A> = Result.Result<A, PasskeyFault>
 
 const refused = (reason: PasskeyFault): PasskeyRefused => new PasskeyRefused({ reason })
 
-/** Whatever the library throws, at once or later, refuses the passkey. */
+/** Refuses the passkey on whatever the library throws or rejects with. */
 const attempt = <A>(run: () => A | Promise<A>): Effect.Effect<A, PasskeyRefused> =>
   Effect.tryPromise({
     try: async () => run(),
@@ -111,7 +111,7 @@ const verifyRegistration: VerifyRegistration = Effect.fn("PasskeyVerifier.verify
   } satisfies VerifiedRegistration
 })
 
-/** Everything about an assertion that needs no signature and that the library lets pass. */
+/** Checks what the library does not about an assertion; none of it needs the signature. */
 const checkAssertion = ({ response, credential, userHandle }: AssertionInput): Checked<Uint8Array> =>
   Result.gen(function* () {
     yield* checkCredentialId(response)
@@ -168,7 +168,7 @@ const verifyAssertion: VerifyAssertion = Effect.fn("PasskeyVerifier.verifyAssert
 })
 
 /**
- * Verifies passkeys with SimpleWebAuthn and, beside it, what it leaves open (part 6). Algorithms -7, -8
+ * Verifies passkeys with SimpleWebAuthn, and checks what it leaves unchecked (part 6). Algorithms -7, -8
  * and -257, user verification required, exact rp id and origin, no attestation but self attestation.
  */
 export const layer: Layer.Layer<PasskeyVerifier> = Layer.succeed(

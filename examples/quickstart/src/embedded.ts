@@ -6,14 +6,12 @@ import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Signer } from "@svc/domain/ports/Signer"
-import {
-  admitBearer,
-  approveMandate,
-  beginCeremony,
-  registerPasskey
-} from "@svc/domain/programs/ApprovalCeremony"
 import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
 import { commitAuthorization, proposeAuthorization } from "@svc/domain/programs/Authorizations"
+import { admitBearer } from "@svc/domain/programs/ceremony/AdmitBearer"
+import { approveMandate } from "@svc/domain/programs/ceremony/ApproveMandate"
+import { beginCeremony } from "@svc/domain/programs/ceremony/BeginCeremony"
+import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import { readEvidence } from "@svc/domain/programs/Evidence"
 import { createMandate } from "@svc/domain/programs/Mandates"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { declineMandate } from "@svc/domain/programs/ApprovalCeremony"
 import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
+import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
 import { listPasskeys, retirePasskey } from "@svc/domain/programs/Passkeys"
 import { type ProgramPorts, storedJournal } from "@svc/testkit/ProgramHarness"
 import { Effect, Result } from "effect"

@@ -7,8 +7,10 @@ import { Effect, Redacted } from "effect"
 import type { Organization } from "../src/organization/Organization.ts"
 import { MandateStore } from "../src/ports/MandateStore.ts"
 import { Organizations } from "../src/ports/Organizations.ts"
-import { approveMandate, beginCeremony, registerPasskey } from "../src/programs/ApprovalCeremony.ts"
 import { createApprovalSession } from "../src/programs/ApprovalSessions.ts"
+import { approveMandate } from "../src/programs/ceremony/ApproveMandate.ts"
+import { beginCeremony } from "../src/programs/ceremony/BeginCeremony.ts"
+import { registerPasskey } from "../src/programs/ceremony/RegisterPasskey.ts"
 import { fromTheStart } from "./MemoryPrograms.ts"
 
 export const issuer = makeIdentityIssuer({ issuer: "https://id.example", audience: "svc" })
@@ -109,3 +111,15 @@ export const approveWith = Effect.fnUntraced(function* (
   }
   return yield* browser.approve(device.authenticate(step.options as never))
 })
+
+/** A mandate, an open session, and a device whose passkey the subject already has. */
+export const enrolledWith = Effect.fnUntraced(function* (caller: IdentifiedCaller, device: Device) {
+  const first = yield* newPendingMandate(caller)
+  yield* approveWith(yield* openSession(caller, first), device)
+  const mandate = yield* pendingMandate(caller)
+  const session = yield* openSession(caller, mandate)
+  return { device, mandate, session, browser: browserOf(session) }
+})
+
+export const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.map(Effect.flip(effect), (error) => error._tag)

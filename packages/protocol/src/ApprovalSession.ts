@@ -10,7 +10,7 @@ export const RETURN_URL_MAX_CODE_POINTS = 2048
 /** Bounds of `return_state`, in code points. */
 export const RETURN_STATE_MIN_CODE_POINTS = 16
 export const RETURN_STATE_MAX_CODE_POINTS = 512
-/** Longest identity assertion, in characters: no sound one comes near. */
+/** Longest identity assertion, in characters; real ones are far shorter. */
 export const IDENTITY_ASSERTION_MAX_CHARACTERS = 16_384
 
 /** States of an approval session (part 6). */

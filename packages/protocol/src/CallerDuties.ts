@@ -1,6 +1,6 @@
 /**
- * What the service cannot do for its caller. Each is said in the introduction of the reference, in docs/caller-duties.md
- * and where the member, header or operation is described that it is about.
+ * What the service cannot do for its caller. Each text appears in the introduction of the reference, in
+ * docs/caller-duties.md, and in the description of the member, header or operation that it is about.
  */
 export const CALLER_DUTIES = {
   opaqueSubject:

@@ -19,7 +19,7 @@ const literalsOf = (ast: SchemaAST.AST): ReadonlyArray<string> => {
   return ast._tag === "Literal" ? [String(ast.literal)] : []
 }
 
-/** What the schema wants: its own words where it has some, which say more than the type. */
+/** What the schema wants, in its own words if it has any: they say more than the type. */
 const wantedBy = (ast: SchemaAST.AST): string | undefined => {
   const [only, ...others] = literalsOf(ast)
   if (only !== undefined)
@@ -70,7 +70,7 @@ interface Leaf {
   readonly issue: SchemaIssue.Issue
 }
 
-// A check is a leaf although it wraps an issue: what it found has no path of its own.
+// A check is a leaf although it wraps an issue, which has no path of its own.
 const leavesOf = (issue: SchemaIssue.Issue, path: ReadonlyArray<PropertyKey>): ReadonlyArray<Leaf> => {
   switch (issue._tag) {
     case "Pointer":

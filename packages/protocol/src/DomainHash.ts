@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 
-/** Hashes that this service publishes, each under a line of its own so that none can pass for another. */
+/** The domain-separation prefix of each kind of hash, so that a hash of one kind never passes for another. */
 export type DomainLine =
   | "svc:authorization:commitment:v1"
   | "svc:mandate:policy:v1"

@@ -46,7 +46,7 @@ export const formatIdentifier = (
 
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/u
 
-/** Whether the text is an identifier of that prefix, in form. */
+/** Whether the text has the form of an identifier with that prefix. */
 export const isIdentifier = (prefix: IdentifierPrefix, text: string): boolean =>
   text.startsWith(prefix) && BODY.test(text.slice(prefix.length))
 

@@ -24,7 +24,7 @@ export const JournalEventType = Schema.Literals([
 ])
 export type JournalEventType = typeof JournalEventType.Type
 
-/** Whether the service saw to a fact itself or wrote down what a caller told it. */
+/** Whether the service established a fact itself or recorded what a caller reported. */
 export const EventSource = Schema.Literals(["SERVICE_VERIFIED", "CALLER_REPORTED"])
 export type EventSource = typeof EventSource.Type
 

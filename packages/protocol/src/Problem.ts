@@ -282,7 +282,7 @@ export const causesOf = (code: ProblemCode): string => {
   return otherCause === undefined ? cause : `${cause} ${otherCause}`
 }
 
-/** What a page says of repeating a request that was answered with the problem. */
+/** What a problem's page says about repeating the request. */
 export const repetitionOf = (code: ProblemCode): string =>
   PROBLEMS[code].retryable ? "may be retried" : "do not retry unchanged"
 

@@ -1,7 +1,7 @@
 import { jsonPointer } from "./JsonPointer.ts"
 import type { MemberFault } from "./Problem.ts"
 
-/** One fault for each entry of a list that is there before: a list of a request names each thing once (part 4). */
+/** One fault for each entry that repeats an earlier one: a list in a request has no duplicates (part 4). */
 export const repeatedEntries = (
   list: ReadonlyArray<string>,
   path: ReadonlyArray<PropertyKey>

@@ -32,8 +32,8 @@ const malformed = (detail: string) => Result.fail(new MalformedJson({ detail }))
  * any depth (names compared after decoding), no integer beyond 2^53-1, no number that overflows, and at
  * most `maxDepth` levels (default `MAX_JSON_DEPTH`). A member named `__proto__` is an ordinary member. With
  * `plainIntegers` a number has neither fraction nor exponent, not even `.0` or `e0` (part 7). A fraction that a double
- * would round to an integer is refused; with `keepFractions` it is read as some other fraction, so that whoever asks for an
- * integer there says so of that member.
+ * would round to an integer is refused; with `keepFractions` it is read as another fraction, so that a schema that wants an
+ * integer there reports that member.
  *
  * Neither time nor stack depends on the nesting of the input. Strings are not checked here: see
  * `illFormedStrings`.
@@ -61,7 +61,7 @@ export const parseStrictJson = (
 
 const ROUNDED_FRACTION = "The body holds a fraction that would be rounded to an integer."
 
-/** A fraction that stays one in a double. */
+/** A fraction that a double holds exactly. */
 const SOME_FRACTION = "0.5"
 
 const withoutRoundedFractions = (text: string): string => {

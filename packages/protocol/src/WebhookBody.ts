@@ -2,9 +2,9 @@ import { canonicalJson } from "./CanonicalJson.ts"
 import type { JournalEventType } from "./Journal.ts"
 import type { MandateStateName } from "./Mandate.ts"
 
-/** What a notification says of an event of the journal. */
+/** What a webhook says about an event of the journal. */
 export interface NotifiedEvent {
-  /** What a receiver deduplicates by. */
+  /** Receivers deduplicate by it. */
   readonly id: string
   readonly type: JournalEventType
   /** RFC 3339 UTC with nine fraction digits, as the journal has it. */
@@ -20,7 +20,7 @@ export interface NotifiedEvent {
 
 /**
  * The body of every delivery of an event (part 8): canonical JSON, so the same event gives the same bytes wherever it is
- * built. It is a trigger and no proof: what it names is to be read.
+ * built. It is a trigger, not proof: receivers read the resources that it names.
  */
 export const webhookBody = (event: NotifiedEvent): string =>
   canonicalJson({
@@ -35,13 +35,13 @@ export const webhookBody = (event: NotifiedEvent): string =>
     }
   })
 
-/** What an endpoint is sent to try it out: no event of a journal (part 8). */
+/** Type of the event that tests an endpoint; no journal holds one (part 8). */
 export const TEST_EVENT_TYPE = "endpoint.test"
 
-/** A mandate that no mandate is. */
+/** A well-formed identifier that no mandate has. */
 const NO_MANDATE = `mnd_${"0".repeat(26)}`
 
-/** The body of a test delivery (part 8), which names no mandate that there is. */
+/** The body of a test delivery (part 8). */
 export const testWebhookBody = (event: { readonly id: string; readonly occurredAt: string }): string =>
   canonicalJson({
     id: event.id,

@@ -7,8 +7,8 @@ export const WEBHOOK_VERSION = "1"
 export const WEBHOOK_USER_AGENT = "svc-webhooks/1"
 
 /**
- * The headers of one attempt (part 8), by names in lower case: the same body has other ones with each attempt, whose
- * `timestamp` in Unix seconds is its own. Throws as `webhookSignature` does.
+ * The headers of one delivery attempt (part 8), by lower-case name. Each attempt signs the same body with a `timestamp` of
+ * its own, in Unix seconds. Throws as `webhookSignature` does.
  */
 export const webhookHeaders = (attempt: {
   readonly secret: string

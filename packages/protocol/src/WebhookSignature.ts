@@ -58,8 +58,8 @@ export const webhookSignature = (delivery: {
 
 /**
  * Verifies a delivery as its receiver does: `header` is the `Svc-Signature` as received, `body` the raw
- * bytes, `now` the receiver's clock in Unix seconds. Never throws, whatever the header. Another tolerance than
- * `WEBHOOK_TOLERANCE_SECONDS` is for looking into a delivery of long ago, not for receivers.
+ * bytes, `now` the receiver's clock in Unix seconds. Never throws, whatever the header. Override the tolerance of
+ * `WEBHOOK_TOLERANCE_SECONDS` only to inspect an old delivery, never in a receiver.
  */
 export const verifyWebhookSignature = (delivery: {
   readonly secret: string
@@ -73,8 +73,8 @@ export const verifyWebhookSignature = (delivery: {
   const fields = HEADER.exec(delivery.header)
   if (fields === null) return invalid("header_malformed")
   const timestamp = Number(fields[1])
-  // Written so that a clock that is not a number refuses.
   const tolerance = delivery.toleranceSeconds ?? WEBHOOK_TOLERANCE_SECONDS
+  // Negated so that a `now` of NaN is refused.
   if (!(Math.abs(delivery.now - timestamp) <= tolerance)) {
     return invalid("timestamp_out_of_tolerance")
   }

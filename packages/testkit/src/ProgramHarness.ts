@@ -16,7 +16,6 @@ import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import type { TimeZones } from "@svc/domain/ports/TimeZones"
-import { approveMandate, beginCeremony, registerPasskey } from "@svc/domain/programs/ApprovalCeremony"
 import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
 import {
   cancelAuthorization,
@@ -26,6 +25,9 @@ import {
   readAuthorization,
   reportRefund
 } from "@svc/domain/programs/Authorizations"
+import { approveMandate } from "@svc/domain/programs/ceremony/ApproveMandate"
+import { beginCeremony } from "@svc/domain/programs/ceremony/BeginCeremony"
+import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import { readEvidence } from "@svc/domain/programs/Evidence"
 import {
   createMandate,

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
+import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
 import type { ApiKey, ApiKeyScope } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
-import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/programs/ApiKeys"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from "node:crypto"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { formatApiKey } from "@svc/domain/programs/ApiKeys"
+import { formatApiKey } from "@svc/domain/organization/ApiKey"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, OrganizationId } from "@svc/protocol/Identifier"
 import { jwkThumbprint } from "@svc/protocol/KeySet"
 import { Clock, Effect, Redacted, Schema } from "effect"

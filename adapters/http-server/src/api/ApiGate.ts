@@ -1,7 +1,7 @@
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { Deployment } from "@svc/domain/ports/Deployment"
 import type { Organizations } from "@svc/domain/ports/Organizations"
-import { authenticateApiKey } from "@svc/domain/programs/ApiKeys"
+import { authenticateApiKey } from "@svc/domain/programs/AuthenticateApiKey"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import type { JsonValue } from "@svc/protocol/Json"
 import { Clock, Context, Effect, Redacted, Result } from "effect"

@@ -1,5 +1,6 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
-import { type ApprovalSubject, admitBearer } from "@svc/domain/programs/ApprovalCeremony"
+import { admitBearer } from "@svc/domain/programs/ceremony/AdmitBearer"
+import type { ApprovalSubject } from "@svc/domain/programs/ceremony/CeremonySession"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { FailedCredentials } from "../gate/FailedCredentials.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import type { ClosedCause } from "@svc/domain/approval/ClosedCause"
 import { LANGUAGES, type Language } from "@svc/domain/approval/StatementLanguage"
-import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
 import * as fc from "fast-check"
 import {
   approvalPage,

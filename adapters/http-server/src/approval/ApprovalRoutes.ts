@@ -1,15 +1,13 @@
 import type { Language } from "@svc/domain/approval/StatementLanguage"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import {
-  approveMandate,
-  type Bearer,
-  beginCeremony,
-  declineMandate,
-  openApprovalPage,
-  registerPasskey
-} from "@svc/domain/programs/ApprovalCeremony"
-import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ClosedApprovalLink"
+import { approveMandate } from "@svc/domain/programs/ceremony/ApproveMandate"
+import { beginCeremony } from "@svc/domain/programs/ceremony/BeginCeremony"
+import type { Bearer } from "@svc/domain/programs/ceremony/CeremonySession"
+import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
+import { openApprovalPage } from "@svc/domain/programs/ceremony/OpenApprovalPage"
+import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ceremony/ReadClosedLink"
+import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import type { JsonValue } from "@svc/protocol/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"

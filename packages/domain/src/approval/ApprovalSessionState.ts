@@ -29,7 +29,7 @@ export interface SubjectCredentials {
   readonly passkeys: ReadonlyArray<PasskeyRecord>
 }
 
-/** The challenge that is open in a session; it serves one attempt. */
+/** The open challenge of a session, good for one attempt. */
 export type OpenChallenge =
   | { readonly step: "register"; readonly challenge: string }
   | { readonly step: "approve"; readonly challenge: string; readonly statement: ApprovalStatement }

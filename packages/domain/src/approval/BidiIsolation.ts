@@ -7,9 +7,9 @@ const POP_DIRECTIONAL_ISOLATE = "\u2069"
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 
 /**
- * A text to be put into another one, kept from changing the order in which its neighbours appear (Unicode Bidirectional
- * Algorithm, UAX 9). Where both are written from left to right there is nothing to keep apart. The text must hold no
- * isolates of its own.
+ * Isolates a text that is inserted into another, so that it does not reorder its neighbours (Unicode Bidirectional
+ * Algorithm, UAX 9). Left-to-right text in left-to-right surroundings is returned as it is. The text must hold no isolates
+ * of its own.
  */
 export const isolated = (text: string, surrounding: "ltr" | "rtl"): string =>
   surrounding === "rtl" || RIGHT_TO_LEFT.test(text)

@@ -107,7 +107,7 @@ export const readAuthenticationResponse = (
       clientDataJSON: read.bytes(response, ["response", "clientDataJSON"]),
       authenticatorData: read.bytes(response, ["response", "authenticatorData"]),
       signature: read.bytes(response, ["response", "signature"]),
-      // Some authenticators answer an empty one where they have none (part 6).
+      // Some authenticators send an empty handle for none (part 6).
       ...(handle === undefined || handle === null || handle === ""
         ? {}
         : { userHandle: read.bytes(response, ["response", "userHandle"]) })

@@ -36,7 +36,7 @@ export const parseReturnUrl = (
   return settings.returnOrigins.includes(url.origin) ? url : undefined
 }
 
-/** A leading question mark is part of a name here, while a lone argument of `URLSearchParams` would lose it. */
+/** The leading `&` keeps `URLSearchParams` from dropping a question mark that begins the name. */
 const decodedName = (parameter: string): string =>
   new URLSearchParams(`&${parameter}`).keys().next().value ?? ""
 

@@ -29,7 +29,7 @@ interface Writer {
 const symbolOf = (locale: string, currency: string): string => {
   const parts = new Intl.NumberFormat(locale, { style: "currency", currency }).formatToParts(0)
   const symbol = parts.find(({ type }) => type === "currency")?.value ?? currency
-  // Two that differ in spaces, marks or capitals alone look alike.
+  // Symbols that differ only in spaces, marks or case look alike.
   return symbol.replaceAll(/[^\p{L}\p{N}\p{S}]/gu, "").toUpperCase()
 }
 
@@ -48,7 +48,7 @@ const countSymbols = (locale: string): ReadonlyMap<string, number> => {
   return counts
 }
 
-/** A currency whose symbol is another's too, in the language, goes by its code. */
+/** A currency that shares its symbol with another in the language is shown by its code. */
 const currencyDisplayOf = (locale: string, currency: string): Writer["currencyDisplay"] =>
   countSymbols(locale).get(symbolOf(locale, currency)) === 1 ? "symbol" : "code"
 
@@ -62,7 +62,7 @@ const writerIn = (language: Language, currency: string): Writer => ({
   list: new Intl.ListFormat(language, { type: "conjunction" })
 })
 
-/** A piece of text within a text of the language, whose order of characters is not to touch its neighbours'. */
+/** A text inserted into one of the language, isolated so that it does not reorder its neighbours. */
 const embedded = ({ language }: Writer, text: string): string => isolated(text, directionOf(language))
 
 /** An amount in major units with the exponent of ISO 4217, not of the locale library (part 6). */
@@ -80,7 +80,7 @@ const money = (writer: Writer, amount: number): string => {
 
 const SECONDS_PER_MINUTE = 60n
 
-/** Names of months, since the order of numbers differs between readers of one language. */
+/** Months by name: readers of one language differ in how they order numeric dates. */
 const MOMENT = {
   timeZone: "UTC",
   year: "numeric",
@@ -92,7 +92,7 @@ const MOMENT = {
 
 const moment = (writer: Writer, zone: ZoneClock | undefined, instant: Instant): string => {
   const offset = zone === undefined ? 0n : BigInt(offsetAt(zone, instant)) * NANOS_PER_SECOND
-  // Seconds where there are any: a minute is long enough for two windows to look alike.
+  // With seconds if there are any: otherwise windows that differ by less than a minute would look alike.
   const seconds =
     (instant / NANOS_PER_SECOND) % SECONDS_PER_MINUTE === 0n ? {} : { second: "2-digit" as const }
   const text = new Intl.DateTimeFormat(writer.locale, { ...MOMENT, ...seconds }).format(
@@ -120,7 +120,7 @@ const amountText = (writer: Writer, words: AmountWords, { max_amount, min_amount
     : words.atMost(money(writer, max_amount))
 }
 
-/** What bounds a mandate as a whole. A total that no sum of payments can reach is none. */
+/** The limits of the mandate as a whole; a total that no sum of payments can reach is omitted. */
 const totalOf = (policy: Policy): { readonly max_amount?: number; readonly max_executions?: number } => ({
   ...(policy.max_total_amount !== undefined && policy.max_total_amount < MAX_SAFE_INTEGER
     ? { max_amount: policy.max_total_amount }
@@ -147,7 +147,7 @@ const summary = (writer: Writer, terms: MandateTerms, organizationName: string, 
   return words.allowRepeatedly({ ...said, limits: writer.list.format(limits) })
 }
 
-/** With a capital, in the scripts that have them. */
+/** Capitalized, in scripts that have capitals. */
 const asLabel = ({ language }: Writer, text: string): string => {
   const [first = "", ...rest] = text
   return first.toLocaleUpperCase(language) + rest.join("")
@@ -178,11 +178,11 @@ const totalLines = (writer: Writer, policy: Policy): ReadonlyArray<DisplayLine> 
   return total === "" ? [] : [{ label: writer.words.inTotal, value: writer.words.atMost(total) }]
 }
 
-/** A line for each, so that no entry can be taken for two. */
+/** One line per entry, so that no entry can pass for two. */
 const listed = (label: string, entries: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
   entries.map((entry) => ({ label, value: exactText(entry) }))
 
-/** A caller's word that is one of ours stands in quotes. */
+/** A merchant named like one of our own words is quoted. */
 const merchantLines = ({ words }: Writer, merchants: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
   listed(words.merchants, merchants).map(({ label, value }) => ({
     label,

@@ -1,11 +1,11 @@
-/** Languages of the approval page, by their BCP 47 tags (part 6). English comes first: it serves whoever has none of them. */
+/** Languages of the approval page, by their BCP 47 tags (part 6). English, the default, comes first. */
 export const LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ja", "ar", "he"] as const
 
 export type Language = (typeof LANGUAGES)[number]
 
 const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set(["ar", "he"])
 
-/** Which way a language is written. */
+/** The direction in which a language is written. */
 export const directionOf = (language: Language): "ltr" | "rtl" =>
   RIGHT_TO_LEFT.has(language) ? "rtl" : "ltr"
 

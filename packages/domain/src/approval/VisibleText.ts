@@ -1,16 +1,16 @@
 /*
- * Characters that show nothing, or that change how their neighbours are shown. U+2800 is a symbol, by its category, and an
- * empty one.
+ * Characters that are invisible or change how their neighbours are shown. U+2800, the blank Braille pattern, is a symbol by
+ * its category.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/u
 
-/** Spaces that look like another space, or like nothing at the end of a text. */
+/** Spaces that look like U+0020 or, at the end of a text, like nothing. */
 const OTHER_SPACE = /(?![ ])\p{Zs}/u
 const MARK = /\p{M}/u
 const PICTOGRAPH = /\p{Extended_Pictographic}/u
 const HEX_DIGIT = /[0-9A-F]/u
 const KEYCAP = /^[0-9#*]\ufe0f\u20e3/u
-/** What an escape looks like. A text that has it of its own shows its first letter escaped. */
+/** The form of an escape. A text that holds it literally has the U escaped, so that the two differ. */
 const ESCAPE = /^U\+[0-9A-F]{4}/u
 
 const hexOf = (character: string): string =>
@@ -21,7 +21,7 @@ const isInvisibleAt = (hex: string): boolean => {
   return point <= 0x10ffff && INVISIBLE.test(String.fromCodePoint(point))
 }
 
-/** Whether a selector between emoji and text form is where it belongs: after a pictograph, or in a keycap. */
+/** Whether an emoji or text variation selector has an effect: after a pictograph, or in a keycap. */
 const selects = (characters: ReadonlyArray<string>, at: number): boolean => {
   const [before = "", character = "", after = ""] = characters.slice(Math.max(0, at - 1), at + 2)
   if (at === 0 || (character !== "\ufe0f" && character !== "\ufe0e")) return false
@@ -29,8 +29,8 @@ const selects = (characters: ReadonlyArray<string>, at: number): boolean => {
 }
 
 /**
- * Replaces the characters that are to be made visible by their code points, so that two texts which differ are shown
- * differently: neither does a text of its own look like an escape, nor an escape with what follows it like another one.
+ * Replaces characters by escapes of their code points, injectively: no literal text looks like an escape, and no escape
+ * merges with what follows it.
  */
 const escaped = (
   characters: ReadonlyArray<string>,
@@ -59,9 +59,9 @@ export const visibleText = (text: string): string => {
 }
 
 /**
- * A caller's word that is compared byte for byte (an action, a merchant, an attribute), shown so that no two of them look
- * alike for what cannot be seen: other spaces than U+0020, spaces at the ends or side by side, selectors, and marks that
- * could stand in one character with what they mark are made visible too.
+ * A caller's text that is compared byte for byte (an action, a merchant, an attribute), shown so that no two differ only in
+ * what cannot be seen: spaces other than U+0020, leading, trailing and repeated spaces, variation selectors, and marks that
+ * have a precomposed form are escaped too.
  */
 export const exactText = (text: string): string => {
   const characters = [...text]

@@ -324,12 +324,12 @@ describe("budgets", () => {
     return { told, allowed }
   }
 
-  it("litellm 34732: budget 10000, fifty of 3000 at once, exactly three ALLOW", () => {
+  it("a budget of 10000 allows exactly three of fifty proposals of 3000 at once (BerriAI/litellm#34732)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 10_000 }] })
     assert.strictEqual(many(story, 50, { amount: 3000 }).allowed, 3)
   })
 
-  it("litellm 30519: reserved in full, then expired or cancelled: the budget is free again", () => {
+  it("a budget reserved in full is free again after expiry or cancellation (BerriAI/litellm#30519)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 5000 }] })
     const reserved = after(story, propose(1, { amount: 5000 }), NOON)
     assert.strictEqual(decided(reserved, { amount: 1 }, NOON + SECOND).decision, "DENY")
@@ -338,7 +338,7 @@ describe("budgets", () => {
     assert.deepStrictEqual(decided(cancelled, { amount: 5000 }, NOON + SECOND), allow)
   })
 
-  it("node-postgres 1618: sums are numbers", () => {
+  it("sums of a budget are shown as numbers (brianc/node-postgres#1618)", () => {
     const policy = { max_amount: 10_000, periods: [{ ...MONTHLY, max_amount: 10_000 }] }
     const used = (amount: number) =>
       after(after(activeRecurring(policy), propose(1, { amount }), NOON), commit(1), NOON + SECOND)
@@ -358,7 +358,7 @@ describe("budgets", () => {
     assert.deepStrictEqual(decided(used(900), { amount: 150 }), allow)
   })
 
-  it("cash-v3 120: released on the next day, only the period it was reserved in gets it back", () => {
+  it("an amount released on the next day returns only to the period that reserved it (etherfi-protocol/cash-v3#120)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, unit: "DAY", max_amount: 1000 }] })
     const yesterday = after(story, propose(1, { amount: 1000, window: 86_400 }), NOON)
     const today = after(yesterday, propose(2, { amount: 600 }), NOON + DAY - HOUR)
@@ -369,7 +369,7 @@ describe("budgets", () => {
     assert.strictEqual(released.stream.mandate.periods.length, 1)
   })
 
-  it("killbill 515: cancelled, then a late commit: counted once, as late", () => {
+  it("a commit after a cancellation is counted once, as late (killbill/killbill#515)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 1000 }] })
     const cancelled = after(after(story, propose(1), NOON), cancel(1), NOON + SECOND)
     const late = after(cancelled, commit(1), NOON + 2n * SECOND)

@@ -3,10 +3,14 @@ import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/ApprovalSession"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
-import type { ApprovalSessionState, SubjectCredentials } from "../approval/ApprovalSessionState.ts"
+import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
+import { secretHash, secretOfBytes } from "../approval/BearerSecret.ts"
 import { parseReturnUrl } from "../approval/ReturnUrl.ts"
+import { sessionExpiry, sessionStateAt, supersededBy } from "../approval/SessionLifecycle.ts"
+import { activePasskeys, enrolmentOf, mayEnrol } from "../approval/SubjectPasskeys.ts"
 import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
 import { keyedOperation } from "../engine/IdempotencyKey.ts"
@@ -38,35 +42,12 @@ import {
   type ValidationFailed
 } from "../Refusals.ts"
 
-/** How long an approval session is open, in seconds (part 6). */
-export const APPROVAL_SESSION_SECONDS = 300n
 /** Random bytes of an approval token. */
 export const APPROVAL_TOKEN_BYTES = 32
 /** How long after its expiry an identity assertion stays used, in seconds (part 6). */
 export const ASSERTION_MEMORY_SECONDS = 3600n
 
 const decodeCreate = decodeBody(CreateApprovalSessionBody)
-
-/** How a token or a cookie is stored. */
-export const secretHash = (secret: Redacted.Redacted<string>): string =>
-  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(secret))))
-
-/** Draws a secret of so many random bytes, as base64url. */
-export const drawSecret = (
-  randomness: Randomness["Service"],
-  bytes: number,
-  label: string
-): Redacted.Redacted<string> => Redacted.make(encodeBase64Url(randomness.bytes(bytes)), { label })
-
-/** The state that is shown: expiry is a matter of time, and a session ends with its mandate's wait for approval. */
-export const sessionStateAt = (
-  session: ApprovalSessionState,
-  mandate: MandateState,
-  now: Instant
-): ApprovalSession["state"] =>
-  session.state === "OPEN" && (now >= session.expiresAt || mandate.state !== "PENDING_APPROVAL")
-    ? "EXPIRED"
-    : session.state
 
 const sealContext = (organization: string, session: string) =>
   ({ purpose: "approval_token", organization, row: session, version: 1 }) as const
@@ -95,24 +76,6 @@ const sessionResource = Effect.fnUntraced(function* (
     .pipe(Effect.mapError((cause) => new StoreUnavailable({ cause })))
   return { ...resource, approval_url: `${approvalBaseUrl}/approve/${Redacted.value(token)}` }
 })
-
-/** Passkeys that can approve. */
-export const activePasskeys = (subject: SubjectCredentials | undefined) =>
-  (subject?.passkeys ?? []).filter((passkey) => passkey.retiredAt === undefined)
-
-/** Whether a session may enrol a passkey now (part 6). */
-export const mayEnrol = (
-  enrolment: ApprovalSessionState["enrolment"],
-  subject: SubjectCredentials | undefined
-): boolean => enrolment === "CLAIMED" || (enrolment === "FIRST_USE" && (subject?.passkeys.length ?? 0) === 0)
-
-const enrolmentOf = (
-  organization: Organization,
-  identity: VerifiedIdentity
-): ApprovalSessionState["enrolment"] => {
-  if (identity.enrolmentAllowed) return "CLAIMED"
-  return organization.passkeyEnrolment === "FIRST_USE" ? "FIRST_USE" : "NONE"
-}
 
 const verifyIdentity = Effect.fnUntraced(function* (
   organization: Organization,
@@ -143,9 +106,8 @@ const openSession = Effect.fnUntraced(function* (
   const { now } = current
   const { terms } = current.state.mandate
   const id = yield* makeIdentifier("aps_", now)
-  const token = drawSecret(randomness, APPROVAL_TOKEN_BYTES, "approval_token")
+  const token = secretOfBytes(randomness.bytes(APPROVAL_TOKEN_BYTES), "approval_token")
   const { approvalDeadline } = prepareTerms(terms)
-  const usual = now + APPROVAL_SESSION_SECONDS * NANOS_PER_SECOND
   return {
     id,
     organizationId: current.organization,
@@ -153,18 +115,12 @@ const openSession = Effect.fnUntraced(function* (
     subjectReference: terms.subject_reference,
     state: "OPEN",
     createdAt: now,
-    expiresAt: usual < approvalDeadline ? usual : approvalDeadline,
+    expiresAt: sessionExpiry(now, approvalDeadline),
     tokenHash: secretHash(token),
     sealedToken: yield* sealer.seal(sealContext(current.organization, id), token),
     ...session
   }
 })
-
-/** The open session that a new one takes the place of, if there is one. */
-const supersede = (current: CurrentStream): ReadonlyArray<ApprovalSessionState> =>
-  current.session?.state === "OPEN" && current.now < current.session.expiresAt
-    ? [{ ...current.session, state: "SUPERSEDED" }]
-    : []
 
 type Failure =
   | ValidationFailed
@@ -195,7 +151,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
   const { localhostReturnOrigins } = yield* Deployment
   const { organization, mandateId } = request
   const key = keyedOperation(request, {
-    operation: "POST /v1/mandates/{mandate_id}/approval-sessions",
+    operation: KEYED_ROUTES.createApprovalSession,
     path: { mandate_id: mandateId }
   })
   const stream = namedStream({ mandate: mandateId })
@@ -232,7 +188,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       yield* appendDue(current)
       return yield* new StateConflict({ currentState: state, resourceId: mandateId })
     }
-    // Once for the request: an attempt that lost a race should not lose time again.
+    // Verified once per request, not again by an attempt that repeats after a lost race.
     verified ??= yield* verifyIdentity(organization, body.identity_assertion, current.now)
     const identity = verified
     if (identity.subject !== terms.subject_reference) return yield* new SubjectMismatch()
@@ -260,7 +216,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
         expiresAt: identity.expiresAt + ASSERTION_MEMORY_SECONDS * NANOS_PER_SECOND
       }
     ]
-    const superseded = supersede(current)
+    const superseded = supersededBy(current.session, current.now)
     yield* appendFacts(current, {
       facts: [],
       boundaries: superseded.map((earlier) => earlier.expiresAt),

@@ -1,16 +1,16 @@
 import {
   type Authorization,
   type AuthorizationStateName,
-  CancellationBody,
   CommitBody,
   CreateAuthorizationBody,
   RefundBody
 } from "@svc/protocol/Authorization"
 import { decodeBody } from "@svc/protocol/DecodeBody"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/Json"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { MemberFault } from "@svc/protocol/Problem"
-import { Effect, Result } from "effect"
+import { Effect, type Result } from "effect"
 import type { CurrentStream } from "../engine/CurrentStream.ts"
 import { listPageOf, numberCursor } from "../engine/Cursor.ts"
 import { namedStream, readStream } from "../engine/ReadStream.ts"
@@ -19,6 +19,7 @@ import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
 import { type StreamWriteResult, writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
+import { readCancellation } from "../mandate/CancellationRequest.ts"
 import type { Command, Refusal } from "../mandate/Decide.ts"
 import { MandateStore, type StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
@@ -28,33 +29,13 @@ import {
   type InvalidCursor,
   NotFound
 } from "../Refusals.ts"
-import { readNamed } from "./Mandates.ts"
+import { readMandateStream } from "./Mandates.ts"
 
 type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
 
 const decodePropose = decodeBody(CreateAuthorizationBody)
 const decodeCommit = decodeBody(CommitBody)
-const decodeCancellationMembers = decodeBody(CancellationBody)
 const decodeRefund = decodeBody(RefundBody)
-
-const CREDENTIAL_REQUIRED: MemberFault = {
-  pointer: "/external_credential_reference",
-  code: "required",
-  detail: "is required with execution_disposition NO_LONGER_POSSIBLE"
-}
-
-/** An external credential that could have acted must be named when it was disabled (part 5). */
-const lacksCredential = (body: JsonValue): boolean =>
-  isJsonObject(body) &&
-  body.execution_disposition === "NO_LONGER_POSSIBLE" &&
-  !Object.hasOwn(body, "external_credential_reference")
-
-const decodeCancellation = (body: JsonValue): Result.Result<CancellationBody, ReadonlyArray<MemberFault>> => {
-  const decoded = decodeCancellationMembers(body)
-  if (!lacksCredential(body)) return decoded
-  const others = Result.isFailure(decoded) ? decoded.failure : []
-  return Result.fail([...others, CREDENTIAL_REQUIRED])
-}
 
 const shown = (current: CurrentStream, id: string): Effect.Effect<Authorization, NotFound> => {
   const authorization = current.state.authorizations.get(id)
@@ -77,7 +58,7 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
 ): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness> {
   const written = yield* writeStream(request, {
     operation: {
-      operation: "POST /v1/mandates/{mandate_id}/authorizations",
+      operation: KEYED_ROUTES.createAuthorization,
       path: { mandate_id: request.mandateId }
     },
     stream: { mandate: request.mandateId },
@@ -148,7 +129,7 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
       return read ?? (yield* new NotFound())
     }),
     isDue: (read) => read.due,
-    settle: () => Effect.asVoid(readNamed({ organization, mandateId }))
+    settle: () => Effect.asVoid(readMandateStream({ organization, mandateId }))
   })
   return listPageOf(
     scope,
@@ -182,7 +163,7 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
 export const commitAuthorization = Effect.fn("commitAuthorization")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "PUT /v1/authorizations/{authorization_id}/commit",
+      operation: KEYED_ROUTES.commitAuthorization,
       decode: decodeCommit,
       command: (body) => ({ _tag: "Commit", authorizationId: request.authorizationId, body })
     })
@@ -192,8 +173,8 @@ export const commitAuthorization = Effect.fn("commitAuthorization")(
 export const cancelAuthorization = Effect.fn("cancelAuthorization")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "PUT /v1/authorizations/{authorization_id}/cancellation",
-      decode: decodeCancellation,
+      operation: KEYED_ROUTES.cancelAuthorization,
+      decode: readCancellation,
       command: (body) => ({ _tag: "Cancel", authorizationId: request.authorizationId, body })
     })
 )
@@ -202,7 +183,7 @@ export const cancelAuthorization = Effect.fn("cancelAuthorization")(
 export const reportRefund = Effect.fn("reportRefund")(
   (request: WriteRequest & { readonly authorizationId: string }) =>
     writeAuthorization(request, {
-      operation: "POST /v1/authorizations/{authorization_id}/refunds",
+      operation: KEYED_ROUTES.reportRefund,
       decode: decodeRefund,
       command: (body) => ({ _tag: "ReportRefund", authorizationId: request.authorizationId, body })
     })

@@ -5,21 +5,21 @@ import { EventFeed, FEED_START, type FeedEvent } from "../ports/EventFeed.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { HistoryChanged, InvalidCursor } from "../Refusals.ts"
 
-/** Bytes of events from which on a page ends, however many were asked for. */
+/** A page ends once its events reach this many bytes, whatever limit was asked for. */
 export const FEED_PAGE_BYTES = 1_048_576
 
-/** A page that can always be gone on from: at its end `next_cursor` waits for what is recorded next. */
+/** A page whose `next_cursor` is never null: at the end of the feed it waits for the next event. */
 export interface FeedPage extends ListPage<string> {
   readonly next_cursor: string
 }
 
-/** An event as the feed shows it: as it was hashed, and before all the mandate, which its own text does not name. */
+/** An event as the feed shows it: its hashed text with `mandate_id`, which the text lacks, put first. */
 const shown = ({ mandate, text }: FeedEvent): string =>
   `{"mandate_id":${JSON.stringify(mandate)},${text.slice(1)}`
 
 /**
- * What was recorded of an organization, oldest first (part 8, GET /v1/events), as JSON texts. Without `after` it begins
- * with the first event. It tells of what is recorded: a transition that came due unseen is in it once it is.
+ * The recorded events of an organization, oldest first (part 8, GET /v1/events), as JSON texts. Without `after` it begins
+ * with the first event. A due transition appears once it is recorded; reading the feed does not record it.
  */
 export const readEventFeed = Effect.fn("readEventFeed")(function* (query: {
   readonly organization: string

@@ -1,53 +1,25 @@
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { EVIDENCE_FORMAT, type EvidenceEnvelope, evidenceSigningInput } from "@svc/protocol/EvidenceEnvelope"
-import type { JsonValue } from "@svc/protocol/Json"
-import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { StreamTurns } from "../engine/StreamTurns.ts"
-import { mandateRecordOf } from "../mandate/MandateResource.ts"
-import type { MandateState, StreamHead } from "../mandate/MandateState.ts"
+import { evidencePayload } from "../mandate/EvidencePayload.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { Signer, type SignerUnavailable } from "../ports/Signer.ts"
 import type { NotFound } from "../Refusals.ts"
-import { readNamed } from "./Mandates.ts"
+import { readMandateStream } from "./Mandates.ts"
 
 /** Events read from the journal at a time. */
 const JOURNAL_PAGE = 100
-/** Evidence of one organization that is being made or waits for it, in one process. */
+/** Most requests for evidence of one organization that one process makes or queues at a time. */
 export const MAX_EVIDENCE_IN_LINE = 8
 /** Bytes that base64 encodes without a remainder. */
 const BASE64_GROUP_BYTES = 3
 
 /**
- * The payload of evidence (part 7) as JSON text in pieces. The events are spliced in as the texts that were hashed; each
- * of `pages` holds some, separated by commas.
- */
-export function* evidencePayload(
-  mandate: MandateState,
-  head: StreamHead,
-  pages: Iterable<string>,
-  generatedAt: Instant
-): Generator<string> {
-  const { organization_id, environment } = mandate.terms
-  const begin = canonicalJson({
-    schema: EVIDENCE_FORMAT,
-    generated_at: formatNanos(generatedAt),
-    organization_id,
-    environment,
-    mandate: mandateRecordOf(mandate) as unknown as JsonValue,
-    head: { seq: head.seq, hash: head.hash }
-  })
-  yield `${begin.slice(0, -1)},"events":[`
-  yield* pages
-  yield "]}"
-}
-
-/**
- * Encodes text in pieces that are whole in base64, and lets others run in between: a journal may have 32 MiB, and nobody
- * else's request should wait for it.
+ * Encodes text piece by piece, in whole base64 groups, and yields in between: a journal may have 32 MiB, and no other request
+ * should wait for it.
  */
 const encodePieces = Effect.fnUntraced(function* (texts: Iterable<string>): Effect.fn.Return<string> {
   const pieces: Array<string> = []
@@ -89,7 +61,7 @@ const makeEvidence = Effect.fnUntraced(function* (query: {
   MandateStore | Signer | Randomness
 > {
   const signer = yield* Signer
-  const { state, head, now } = yield* readNamed(query)
+  const { state, head, now } = yield* readMandateStream(query)
   const events = yield* readJournal(query.organization, query.mandateId, head.seq)
   const { kid, sign } = yield* signer.current
   const payload = yield* encodePieces(evidencePayload(state.mandate, head, events, now))
@@ -104,8 +76,8 @@ const makeEvidence = Effect.fnUntraced(function* (query: {
 })
 
 /**
- * Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). One organization makes
- * one at a time in a process, and has few in line: beyond that it is told to come back.
+ * Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). A process makes one at
+ * a time for each organization and queues a few; beyond that the answer is 503 with a time to retry.
  */
 export const readEvidence = Effect.fn("readEvidence")(function* (query: {
   readonly organization: string

@@ -1,5 +1,6 @@
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import type { JsonValue } from "@svc/protocol/Json"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import {
   CreateMandateBody,
@@ -44,7 +45,7 @@ import {
 const decodeCreate = decodeBody(CreateMandateBody)
 const decodeRevoke = decodeBody(RevokeMandateBody)
 
-const CREATE = { operation: "POST /v1/mandates", path: {} }
+const CREATE = { operation: KEYED_ROUTES.createMandate, path: {} }
 
 /** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 7). */
 const fixTimeZones = Effect.fnUntraced(function* (
@@ -123,26 +124,26 @@ export const readMandate = Effect.fn("readMandate")(function* (query: {
   readonly organization: string
   readonly mandateId: string
 }): Effect.fn.Return<Mandate, NotFound | StoreUnavailable, MandateStore | Randomness> {
-  const current = yield* readNamed(query)
+  const current = yield* readMandateStream(query)
   return mandateResourceOf(current.state.mandate, current.now)
 })
 
-/** Loads the mandate that a path names, everything due recorded. */
-export const readNamed = (query: { readonly organization: string; readonly mandateId: string }) => {
+/** Loads the stream of the mandate that a path names and records what is due. */
+export const readMandateStream = (query: { readonly organization: string; readonly mandateId: string }) => {
   const stream = namedStream({ mandate: query.mandateId })
   return stream === undefined
     ? Effect.fail(new NotFound())
     : readStream({ organization: query.organization, stream })
 }
 
-/** Brings the streams of a list up to date, within bounds: progress is kept when there are too many (part 4). */
+/** Records what is due in the streams of a list, up to a bound; with more, progress is kept and the answer is 503 (part 4). */
 const settleListed = Effect.fnUntraced(function* (
   organization: string,
   due: ReadonlyArray<string>
 ): Effect.fn.Return<void, StoreUnavailable, MandateStore | Randomness> {
   for (const mandate of due.slice(0, DUE_STREAMS_PER_LIST)) {
     yield* readStream({ organization, stream: { mandate } }).pipe(
-      // A stream is never removed, so this is a fault of the store.
+      // Streams are never removed, so a missing one is a fault of the store.
       Effect.catchTag("NotFound", (cause) => Effect.fail(new StoreUnavailable({ cause })))
     )
   }
@@ -197,7 +198,7 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
   const { mandateId } = request
   const { current, replayed } = yield* writeStream(request, {
     operation: {
-      operation: "PUT /v1/mandates/{mandate_id}/revocation",
+      operation: KEYED_ROUTES.revokeMandate,
       path: { mandate_id: mandateId }
     },
     stream: { mandate: mandateId },
@@ -219,7 +220,7 @@ export const listPeriods = Effect.fn("listPeriods")(function* (query: {
   NotFound | StoreUnavailable,
   MandateStore | Randomness
 > {
-  const { state, now } = yield* readNamed(query)
+  const { state, now } = yield* readMandateStream(query)
   const { startsAt, endsAt, periods } = prepareTerms(state.mandate.terms)
   return {
     data: periods.flatMap(({ rule, zone }, period) =>
@@ -249,11 +250,11 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
   const scope = { list: "events", mandate_id: query.mandateId }
   const position = yield* journalCursor(scope, query.cursor)
   const afterSeq = position?.seq ?? 0
-  const current = yield* readNamed(query)
+  const current = yield* readMandateStream(query)
   const found = yield* store.journal({
     organization: query.organization,
     mandate: query.mandateId,
-    // The event of the cursor too, which tells whether what its holder has read is still what is before it.
+    // Includes the cursor's own event: its hash tells whether the history is still the one that was read.
     afterSeq: Math.max(afterSeq - 1, 0),
     uptoSeq: current.head.seq,
     limit: query.limit + 2

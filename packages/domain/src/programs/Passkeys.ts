@@ -1,9 +1,9 @@
 import { isIdentifier } from "@svc/protocol/Identifier"
 import type { ListPage } from "@svc/protocol/ListPage"
 import type { Passkey } from "@svc/protocol/Passkey"
-import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import type { PasskeyRecord } from "../approval/ApprovalSessionState.ts"
+import { activePasskeys, afterRetirementOf } from "../approval/SubjectPasskeys.ts"
 import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
 import { untilAppended } from "../engine/UntilAppended.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
@@ -29,14 +29,14 @@ export const listPasskeys = Effect.fn("listPasskeys")(function* (query: {
   const scope = { list: "passkeys", organization, subject_reference: subjectReference }
   const after = yield* identifierCursor(scope, "psk_", query.cursor)
   const { subject } = yield* store.load(query)
-  const active = (subject?.passkeys ?? [])
-    .filter((passkey) => passkey.retiredAt === undefined && (after === undefined || passkey.id < after))
+  const active = activePasskeys(subject)
+    .filter((passkey) => after === undefined || passkey.id < after)
     .toSorted((left, right) => (left.id < right.id ? 1 : -1))
   return listPageOf(scope, active.slice(0, query.limit + 1), query.limit, (passkey) => passkey.id, shown)
 })
 
 /**
- * Retires a passkey: it approves nothing any more (part 6, DELETE /v1/subjects/{subject_reference}/passkeys/{id}).
+ * Retires a passkey, which then approves nothing (part 6, DELETE /v1/subjects/{subject_reference}/passkeys/{id}).
  * Retiring it again changes nothing.
  */
 export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
@@ -55,13 +55,7 @@ export const retirePasskey = Effect.fn("retirePasskey")(function* (query: {
       organization: query.organization,
       subjectReference: query.subjectReference,
       expected: subject.revision,
-      next: {
-        ...subject,
-        revision: subject.revision + 1,
-        passkeys: subject.passkeys.map((entry) =>
-          entry === passkey ? { ...entry, retiredAt: formatNanos(now) } : entry
-        )
-      }
+      next: afterRetirementOf(subject, passkey, now)
     })
   })
   return yield* untilAppended(

@@ -1,4 +1,5 @@
 import { isIdentifier } from "@svc/protocol/Identifier"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { TEST_EVENT_TYPE, testWebhookBody } from "@svc/protocol/WebhookBody"
@@ -54,25 +55,25 @@ export const listWebhookDeliveries = Effect.fn("listWebhookDeliveries")(function
 
 type DeliveryWrite = WriteRequest & { readonly endpointId: string; readonly deliveryId?: string }
 
-interface Addition {
+interface NewDelivery {
   readonly event: Pick<WebhookDeliveryState, "eventId" | "eventType">
   readonly body: string
 }
 
-interface Ground {
+interface LoadedDelivery {
   readonly now: Instant
   readonly stored: StoredEndpoint
   readonly delivery: StoredDelivery | undefined
 }
 
-const inactive = ({ endpoint }: StoredEndpoint): StateConflict =>
+const endpointNotActive = ({ endpoint }: StoredEndpoint): StateConflict =>
   new StateConflict({ currentState: endpoint.status, resourceId: endpoint.id })
 
-/** Adds a delivery to an active endpoint, once for a key if there is one. */
+/** Adds a delivery to an active endpoint, once per idempotency key if the request has one. */
 const addDelivery = <E, R>(
   request: DeliveryWrite,
   operation: Operation,
-  addition: (ground: Ground) => Effect.Effect<Addition, E, R>
+  newDelivery: (loaded: LoadedDelivery) => Effect.Effect<NewDelivery, E, R>
 ): Effect.Effect<
   WriteResult<WebhookDelivery>,
   E | NotFound | StateConflict | IdempotencyKeyReused | StoreUnavailable,
@@ -97,7 +98,7 @@ const addDelivery = <E, R>(
     }
     const { stored } = loaded
     if (stored === undefined) return yield* new NotFound()
-    const { body, event } = yield* addition({ now, stored, delivery: loaded.delivery })
+    const { body, event } = yield* newDelivery({ now, stored, delivery: loaded.delivery })
     const id = yield* makeIdentifier("dlv_", now)
     const delivery = pendingDelivery({ id, organizationId: organization, endpointId, ...event }, now)
     const claims = key === undefined ? [] : [key.claim(delivery.id)]
@@ -112,7 +113,7 @@ const addDelivery = <E, R>(
 }
 
 /**
- * Sends what was delivered or exhausted again, as a new delivery of the same event and bytes (part 8, POST
+ * Sends an event again, as a new delivery of the same bytes (part 8, POST
  * .../deliveries/{delivery_id}/redelivery). The endpoint must be active, and the delivery must have ended.
  */
 export const redeliverWebhook = Effect.fn("redeliverWebhook")(
@@ -120,12 +121,12 @@ export const redeliverWebhook = Effect.fn("redeliverWebhook")(
     addDelivery(
       request,
       {
-        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/deliveries/{delivery_id}/redelivery",
+        operation: KEYED_ROUTES.redeliverWebhook,
         path: { webhook_endpoint_id: request.endpointId, delivery_id: request.deliveryId }
       },
-      Effect.fnUntraced(function* ({ delivery, stored }: Ground) {
+      Effect.fnUntraced(function* ({ delivery, stored }: LoadedDelivery) {
         if (delivery === undefined) return yield* new NotFound()
-        if (stored.endpoint.status !== "active") return yield* inactive(stored)
+        if (stored.endpoint.status !== "active") return yield* endpointNotActive(stored)
         const { eventId, eventType, id } = delivery.delivery
         if (!mayRedeliver(delivery.delivery)) {
           const currentState = shownDeliveryState(delivery.delivery, stored.endpoint)
@@ -142,11 +143,11 @@ export const testWebhookEndpoint = Effect.fn("testWebhookEndpoint")(
     addDelivery(
       request,
       {
-        operation: "POST /v1/webhook-endpoints/{webhook_endpoint_id}/test",
+        operation: KEYED_ROUTES.testWebhookEndpoint,
         path: { webhook_endpoint_id: request.endpointId }
       },
-      Effect.fnUntraced(function* ({ now, stored }: Ground) {
-        if (stored.endpoint.status !== "active") return yield* inactive(stored)
+      Effect.fnUntraced(function* ({ now, stored }: LoadedDelivery) {
+        if (stored.endpoint.status !== "active") return yield* endpointNotActive(stored)
         const eventId = yield* makeIdentifier("evt_", now)
         return {
           event: { eventId, eventType: TEST_EVENT_TYPE },

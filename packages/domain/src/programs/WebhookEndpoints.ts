@@ -1,5 +1,7 @@
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/DecodeBody"
 import { isIdentifier } from "@svc/protocol/Identifier"
+import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
 import type { ListPage } from "@svc/protocol/ListPage"
 import { repeatedEntries } from "@svc/protocol/RepeatedEntries"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
@@ -35,11 +37,10 @@ import {
   withSecret
 } from "../webhook/WebhookEndpoint.ts"
 import { webhookEndpointOf } from "../webhook/WebhookResource.ts"
-import { drawSecret } from "./ApprovalSessions.ts"
 
 const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 
-const CREATE = { operation: "POST /v1/webhook-endpoints", path: {} }
+const CREATE = { operation: KEYED_ROUTES.createWebhookEndpoint, path: {} }
 
 /** What the secret of an endpoint is sealed for. */
 export const webhookSealContext = (
@@ -57,15 +58,16 @@ const newSecret = Effect.fnUntraced(function* (
   version: number
 ) {
   const sealer = yield* SecretSealer
-  const random = drawSecret(yield* Randomness, WEBHOOK_SECRET_BYTES, "webhook_secret")
-  const secret = Redacted.make(WEBHOOK_SECRET_PREFIX + Redacted.value(random), { label: "webhook_secret" })
+  const randomness = yield* Randomness
+  const text = WEBHOOK_SECRET_PREFIX + encodeBase64Url(randomness.bytes(WEBHOOK_SECRET_BYTES))
+  const secret = Redacted.make(text, { label: "webhook_secret" })
   return { secret, sealed: yield* sealer.seal(webhookSealContext(endpoint, version), secret) }
 })
 
 const targetRefusal = ({ form }: TargetRefused): WebhookTargetNotAllowed =>
   new WebhookTargetNotAllowed(form === undefined ? {} : { form })
 
-/** Endpoints of an organization are few, and their writes take turns together. */
+/** One turn for all endpoints of an organization: their writes are few. */
 export const webhookTurn = (organization: string) =>
   Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
 
@@ -142,7 +144,7 @@ export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* 
   const { organization } = query
   const scope = { list: "webhook_endpoints", organization }
   const after = yield* identifierCursor(scope, "whe_", query.cursor)
-  // There are few: the store gives them all.
+  // The store lists them all: there are few.
   const all = yield* store.listEndpoints(organization)
   const rest = all.filter(({ endpoint }) => after === undefined || endpoint.id < after)
   return listPageOf(
@@ -154,20 +156,20 @@ export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* 
   )
 })
 
-interface Named {
+interface EndpointPath {
   readonly organization: string
   readonly endpointId: string
 }
 
-/** A malformed identifier names no endpoint. */
-const loadNamed = Effect.fnUntraced(function* (
-  { endpointId, organization }: Named,
+/** Loads the endpoint that a path names; a malformed identifier names none. */
+const loadEndpoint = Effect.fnUntraced(function* (
+  { endpointId, organization }: EndpointPath,
   key?: KeyedOperation
 ): Effect.fn.Return<
   {
     readonly now: Instant
     readonly stored: StoredEndpoint
-    /** Whether the key stands for this very write, so that it was made before. */
+    /** Whether the idempotency key has been used for this write before. */
     readonly isReplay: boolean
   },
   NotFound | IdempotencyKeyReused | StoreUnavailable,
@@ -184,29 +186,29 @@ const loadNamed = Effect.fnUntraced(function* (
   return { now, stored, isReplay: held !== undefined }
 })
 
-const readEndpoint = (named: Named) =>
-  Effect.map(loadNamed(named), ({ stored }) => webhookEndpointOf(stored)).pipe(
+const readEndpoint = (path: EndpointPath) =>
+  Effect.map(loadEndpoint(path), ({ stored }) => webhookEndpointOf(stored)).pipe(
     Effect.catchTag("IdempotencyKeyReused", (never) => Effect.die(never))
   )
 
-/** An endpoint, a deleted one too (part 8, GET /v1/webhook-endpoints/{id}). */
+/** Reads an endpoint, deleted ones included (part 8, GET /v1/webhook-endpoints/{id}). */
 export const readWebhookEndpoint = Effect.fn("readWebhookEndpoint")(
-  (named: Named): Effect.Effect<WebhookEndpoint, NotFound | StoreUnavailable, WebhookStore> =>
-    readEndpoint(named)
+  (path: EndpointPath): Effect.Effect<WebhookEndpoint, NotFound | StoreUnavailable, WebhookStore> =>
+    readEndpoint(path)
 )
 
-interface Change {
+interface EndpointChange {
   readonly next: WebhookEndpointState
   readonly secret?: Redacted.Redacted<string>
-  /** Whether what waits for it is to be spread. */
+  /** Whether its waiting deliveries are spread over time. */
   readonly isReactivation?: boolean
 }
 
-/** Changes an endpoint once for a key, if there is one; a change of nothing is written only to claim the key. */
+/** Changes an endpoint, once per idempotency key if there is one; without a change it writes only to claim the key. */
 const writeEndpoint = <E, R>(
   request: WriteRequest & { readonly endpointId: string },
   operation: string,
-  change: (stored: StoredEndpoint, now: Instant) => Effect.Effect<Change, E, R>
+  change: (stored: StoredEndpoint, now: Instant) => Effect.Effect<EndpointChange, E, R>
 ): Effect.Effect<
   WriteResult<WebhookEndpoint>,
   E | NotFound | IdempotencyKeyReused | StoreUnavailable,
@@ -217,7 +219,7 @@ const writeEndpoint = <E, R>(
   const key = optionallyKeyed(request, { operation, path: { webhook_endpoint_id: endpointId } })
   const attempt = Effect.gen(function* () {
     const store = yield* WebhookStore
-    const { isReplay, now, stored } = yield* loadNamed({ organization, endpointId }, key)
+    const { isReplay, now, stored } = yield* loadEndpoint({ organization, endpointId }, key)
     if (isReplay) return { resource: webhookEndpointOf(stored), replayed: true }
     const { isReactivation = false, next, secret } = yield* change(stored, now)
     if (next === stored.endpoint && key === undefined) {
@@ -231,12 +233,12 @@ const writeEndpoint = <E, R>(
       claims: key === undefined ? [] : [key.claim(endpointId)],
       ...(isReactivation ? { spread: { now, over: REACTIVATION_SPREAD_SECONDS * NANOS_PER_SECOND } } : {})
     })
-    // A reactivation says for the last time from when on events were missed.
+    // The answer to a reactivation is the last to tell since when events were missed.
     return { resource: webhookEndpointOf({ ...stored, endpoint: next, revision }, secret), replayed: false }
   })
   return untilAppended(
     webhookTurn(organization),
-    // The limit is for new ones.
+    // Only a new endpoint can reach the limit.
     attempt.pipe(Effect.catchTag("EndpointLimitReached", (never) => Effect.die(never)))
   ) as Effect.Effect<
     WriteResult<WebhookEndpoint>,
@@ -254,7 +256,7 @@ type EndpointWrite = WriteRequest & { readonly endpointId: string }
 
 /** Deletes an endpoint softly (part 8, DELETE /v1/webhook-endpoints/{id}); deleting it again changes nothing. */
 export const deleteWebhookEndpoint = Effect.fn("deleteWebhookEndpoint")((request: EndpointWrite) =>
-  writeEndpoint(request, "DELETE /v1/webhook-endpoints/{webhook_endpoint_id}", ({ endpoint }, now) =>
+  writeEndpoint(request, KEYED_ROUTES.deleteWebhookEndpoint, ({ endpoint }, now) =>
     Effect.succeed({ next: deleted(endpoint, now) })
   )
 )
@@ -266,7 +268,7 @@ export const deleteWebhookEndpoint = Effect.fn("deleteWebhookEndpoint")((request
 export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")((request: EndpointWrite) =>
   writeEndpoint(
     request,
-    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/reactivation",
+    KEYED_ROUTES.reactivateWebhookEndpoint,
     Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
       yield* refuseDeleted(stored)
       const next = reactivated(stored.endpoint, now)
@@ -276,13 +278,13 @@ export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")(
 )
 
 /**
- * Gives an endpoint another secret, which alone signs from then on, retries too (part 8, PUT
+ * Gives an endpoint a new secret, which alone signs from then on, retries included (part 8, PUT
  * /v1/webhook-endpoints/{id}/secret). It is in this answer alone: a replay omits it and rotates nothing.
  */
 export const rotateWebhookSecret = Effect.fn("rotateWebhookSecret")((request: EndpointWrite) =>
   writeEndpoint(
     request,
-    "PUT /v1/webhook-endpoints/{webhook_endpoint_id}/secret",
+    KEYED_ROUTES.rotateWebhookSecret,
     Effect.fnUntraced(function* (stored: StoredEndpoint, now: Instant) {
       yield* refuseDeleted(stored)
       const { endpoint } = stored

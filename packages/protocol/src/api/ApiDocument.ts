@@ -44,7 +44,7 @@ const opened = (node: Node): Node => {
 
 const answerSchema = (schema: unknown): unknown => everywhere(schema, opened)
 
-/** What the operation's declaration says beside its schemas. */
+/** What an operation declares in addition to its schemas. */
 interface OperationFacts {
   readonly operationId: string
   readonly rule: RouteRule
@@ -84,7 +84,7 @@ const withAnswers = (responses: unknown, facts: OperationFacts): Node => {
 /** Names of headers as they are usually written. */
 const HEADER_NAMES: Readonly<Record<string, string>> = { "idempotency-key": "Idempotency-Key" }
 
-/** A number in a query is text to the schema, which has lost its bounds. */
+/** The schema of a number in a query is that of its text, so the bounds are restored here. */
 const limitParameter = (parameter: Node, operationId: string): Node => {
   const byDefault = operationId === "listMandatePeriods" ? PERIODS_LIMIT_DEFAULT : LIST_LIMIT_DEFAULT
   return {
@@ -103,7 +103,7 @@ const limitParameter = (parameter: Node, operationId: string): Node => {
   }
 }
 
-/** What is said of a parameter is said once, beside its schema. */
+/** Moves the description of a parameter from its schema to the parameter. */
 const withWords = (parameter: unknown, operationId: string): unknown => {
   if (!isNode(parameter)) return parameter
   if (parameter.name === "limit") return limitParameter(parameter, operationId)

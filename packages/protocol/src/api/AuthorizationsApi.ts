@@ -10,9 +10,11 @@ import {
 } from "../Authorization.ts"
 import { CALLER_DUTIES } from "../CallerDuties.ts"
 import { described } from "../Described.ts"
+import { KEYED_ROUTES } from "../KeyedRoute.ts"
 import { listPage } from "../ListPage.ts"
 import { lifecycleProblems, readProblems } from "./ApiProblems.ts"
 import { authorizationParams, idempotencyHeader, listQuery, mandateParams } from "./RequestParts.ts"
+import { pathOf } from "./RoutePath.ts"
 import { LIFECYCLE_WRITE, READ, RouteRule } from "./RouteRule.ts"
 
 const AuthorizationResource = Authorization.annotate({
@@ -20,7 +22,7 @@ const AuthorizationResource = Authorization.annotate({
   description: "A proposed action, the decision on it, and what became of it."
 })
 
-const propose = HttpApiEndpoint.post("propose", "/v1/mandates/:mandate_id/authorizations", {
+const propose = HttpApiEndpoint.post("propose", pathOf(KEYED_ROUTES.createAuthorization), {
   params: mandateParams,
   headers: idempotencyHeader,
   payload: CreateAuthorizationBody.annotate({ identifier: "CreateAuthorization" }),
@@ -64,7 +66,7 @@ const read = HttpApiEndpoint.get("read", "/v1/authorizations/:authorization_id",
     `In its current state. Read it right before you execute, and whenever an outcome is uncertain. ${CALLER_DUTIES.executionGate}`
   )
 
-const commit = HttpApiEndpoint.put("commit", "/v1/authorizations/:authorization_id/commit", {
+const commit = HttpApiEndpoint.put("commit", pathOf(KEYED_ROUTES.commitAuthorization), {
   params: authorizationParams,
   headers: idempotencyHeader,
   payload: CommitBody.annotate({ identifier: "CommitAuthorization" }),
@@ -84,7 +86,7 @@ const commit = HttpApiEndpoint.put("commit", "/v1/authorizations/:authorization_
     `Report that your provider definitely accepted the action; whether it settles is another matter. The same content again is the same commit. ${CALLER_DUTIES.conflictIsIncident}`
   )
 
-const cancel = HttpApiEndpoint.put("cancel", "/v1/authorizations/:authorization_id/cancellation", {
+const cancel = HttpApiEndpoint.put("cancel", pathOf(KEYED_ROUTES.cancelAuthorization), {
   params: authorizationParams,
   headers: idempotencyHeader,
   payload: CancellationBody.annotate({ identifier: "CancelAuthorization" }),
@@ -99,7 +101,7 @@ const cancel = HttpApiEndpoint.put("cancel", "/v1/authorizations/:authorization_
     `Report that the action cannot occur any more, only once you have made sure of it by controls of your own: the service records what you say, and can disable nothing at your provider. ${CALLER_DUTIES.conflictIsIncident}`
   )
 
-const reportRefund = HttpApiEndpoint.post("reportRefund", "/v1/authorizations/:authorization_id/refunds", {
+const reportRefund = HttpApiEndpoint.post("reportRefund", pathOf(KEYED_ROUTES.reportRefund), {
   params: authorizationParams,
   headers: idempotencyHeader,
   payload: RefundBody.annotate({ identifier: "ReportRefund" }),

@@ -4,12 +4,14 @@ import { ApprovalSession, CreateApprovalSessionBody } from "../ApprovalSession.t
 import { CALLER_DUTIES } from "../CallerDuties.ts"
 import { described } from "../Described.ts"
 import { JournalEvent } from "../Journal.ts"
+import { KEYED_ROUTES } from "../KeyedRoute.ts"
 import { listPage } from "../ListPage.ts"
 import { CreateMandateBody, Mandate, MandateStateName, PeriodEntry, RevokeMandateBody } from "../Mandate.ts"
 import { Text } from "../Text.ts"
 import { requestTimestamp } from "../Timestamp.ts"
 import { lifecycleProblems, readProblems } from "./ApiProblems.ts"
 import { idempotencyHeader, listQuery, mandateParams, periodsLimit } from "./RequestParts.ts"
+import { pathOf } from "./RoutePath.ts"
 import { LIFECYCLE_WRITE, READ, RouteRule } from "./RouteRule.ts"
 
 const MandateResource = Mandate.annotate({
@@ -21,7 +23,7 @@ const ApprovalSessionResource = ApprovalSession.annotate({
   description: "One opportunity to approve a mandate, in the browser of its subject."
 })
 
-const create = HttpApiEndpoint.post("create", "/v1/mandates", {
+const create = HttpApiEndpoint.post("create", pathOf(KEYED_ROUTES.createMandate), {
   headers: idempotencyHeader,
   payload: CreateMandateBody.annotate({ identifier: "CreateMandate" }),
   success: MandateResource.pipe(HttpApiSchema.status(201)),
@@ -67,7 +69,7 @@ const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id", {
     "In its current state. Read it after the browser has come back from an approval: the return alone proves nothing."
   )
 
-const revoke = HttpApiEndpoint.put("revoke", "/v1/mandates/:mandate_id/revocation", {
+const revoke = HttpApiEndpoint.put("revoke", pathOf(KEYED_ROUTES.revokeMandate), {
   params: mandateParams,
   headers: idempotencyHeader,
   payload: RevokeMandateBody.annotate({ identifier: "RevokeMandate" }),
@@ -130,7 +132,7 @@ const events = HttpApiEndpoint.get("events", "/v1/mandates/:mandate_id/events", 
 
 const createApprovalSession = HttpApiEndpoint.post(
   "createApprovalSession",
-  "/v1/mandates/:mandate_id/approval-sessions",
+  pathOf(KEYED_ROUTES.createApprovalSession),
   {
     params: mandateParams,
     headers: idempotencyHeader,

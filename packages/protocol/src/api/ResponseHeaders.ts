@@ -98,7 +98,7 @@ const WIRE_NAMES: Readonly<Record<HeaderKey, string>> = {
   CacheControlPublic: "Cache-Control"
 }
 
-/** The `headers` of an answer that has these. */
+/** References to these headers, as an answer's `headers`. */
 export const headersNamed = (...keys: ReadonlyArray<HeaderKey>): Readonly<Record<string, object>> =>
   Object.fromEntries(keys.map((key) => [WIRE_NAMES[key], { $ref: `#/components/headers/${key}` }]))
 

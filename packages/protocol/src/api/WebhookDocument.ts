@@ -87,7 +87,7 @@ const PARAMETERS = [
 
 const DESCRIPTION = `${CALLER_DUTIES.triggerNotProof} ${CALLER_DUTIES.deduplicateById} Answer with a 2xx within 15 s (5 s to connect).`
 
-/** The verification belongs to every webhook, and is written out once. */
+/** How to verify holds for every webhook and is spelled out once. */
 const TEST_DESCRIPTION = `${DESCRIPTION} Sent in one attempt when you ask for it.
 
 The key of the HMAC is the 32 bytes that what follows \`svc_wh_\` in the secret decodes to as base64url:

@@ -1,10 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { described } from "../Described.ts"
+import { KEYED_ROUTES } from "../KeyedRoute.ts"
 import { listPage } from "../ListPage.ts"
 import { CreateWebhookEndpointBody, WebhookDelivery, WebhookEndpoint } from "../WebhookEndpoint.ts"
 import { lifecycleProblems, optionallyKeyedProblems, readProblems } from "./ApiProblems.ts"
 import { IdempotencyKey, idempotencyHeader, listQuery } from "./RequestParts.ts"
+import { pathOf } from "./RoutePath.ts"
 import { RouteRule } from "./RouteRule.ts"
 
 const READ: RouteRule = { scope: "webhooks", idempotencyKey: "none", body: "none" }
@@ -38,8 +40,8 @@ const deliveryParams = {
 }
 const optionalKey = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }
 
-const ENDPOINTS = "/v1/webhook-endpoints"
-const ENDPOINT = "/v1/webhook-endpoints/:webhook_endpoint_id"
+const ENDPOINTS = pathOf(KEYED_ROUTES.createWebhookEndpoint)
+const ENDPOINT = pathOf(KEYED_ROUTES.deleteWebhookEndpoint)
 
 const create = HttpApiEndpoint.post("create", ENDPOINTS, {
   headers: idempotencyHeader,
@@ -92,7 +94,7 @@ const remove = HttpApiEndpoint.delete("remove", ENDPOINT, {
     "For good: what waits for it is never sent. Deleting it again is 204 too. It stays readable, with status deleted."
   )
 
-const reactivate = HttpApiEndpoint.put("reactivate", `${ENDPOINT}/reactivation`, {
+const reactivate = HttpApiEndpoint.put("reactivate", pathOf(KEYED_ROUTES.reactivateWebhookEndpoint), {
   params: endpointParams,
   headers: optionalKey,
   success: EndpointResource,
@@ -106,7 +108,7 @@ const reactivate = HttpApiEndpoint.put("reactivate", `${ENDPOINT}/reactivation`,
     "A disabled one is active again, with counters of zero. What was kept while it was disabled is sent, spread over a minute. On an active one nothing changes; a deleted one is 409 state_conflict."
   )
 
-const rotate = HttpApiEndpoint.put("rotate", `${ENDPOINT}/secret`, {
+const rotate = HttpApiEndpoint.put("rotate", pathOf(KEYED_ROUTES.rotateWebhookSecret), {
   params: endpointParams,
   headers: optionalKey,
   success: EndpointResource,
@@ -120,7 +122,7 @@ const rotate = HttpApiEndpoint.put("rotate", `${ENDPOINT}/secret`, {
     "The answer alone holds the new secret, which alone signs from then on, retries too: there is no overlap. A receiver that takes either for a while misses nothing; one that refuses in between is sent the delivery again."
   )
 
-const test = HttpApiEndpoint.post("test", `${ENDPOINT}/test`, {
+const test = HttpApiEndpoint.post("test", pathOf(KEYED_ROUTES.testWebhookEndpoint), {
   params: endpointParams,
   headers: optionalKey,
   success: DeliveryResource.pipe(HttpApiSchema.status(201)),
@@ -148,7 +150,7 @@ const deliveries = HttpApiEndpoint.get("deliveries", `${ENDPOINT}/deliveries`, {
     "Newest first: every attempt, with the status of its answer or the reason why there was none."
   )
 
-const redeliver = HttpApiEndpoint.post("redeliver", `${ENDPOINT}/deliveries/:delivery_id/redelivery`, {
+const redeliver = HttpApiEndpoint.post("redeliver", pathOf(KEYED_ROUTES.redeliverWebhook), {
   params: deliveryParams,
   headers: optionalKey,
   success: DeliveryResource.pipe(HttpApiSchema.status(201)),

@@ -1,5 +1,5 @@
-import type { WayToApprove } from "@svc/domain/programs/ApprovalCeremony"
-import type { ClosedCause } from "@svc/domain/programs/ClosedApprovalLink"
+import type { ClosedCause } from "@svc/domain/approval/ClosedCause"
+import type { WayToApprove } from "@svc/domain/approval/SubjectPasskeys"
 
 /** The text of a page without buttons. */
 export interface Notice {

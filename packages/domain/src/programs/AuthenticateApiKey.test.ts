@@ -5,11 +5,12 @@ import { harnessDeployment, harnessOrganization } from "@svc/testkit/ProgramHarn
 import { Effect, Layer, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart } from "../../test/MemoryPrograms.ts"
+import { apiKeyHash, apiKeyRecord, formatApiKey } from "../organization/ApiKey.ts"
 import type { Organization } from "../organization/Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
-import { apiKeyHash, apiKeyRecord, authenticateApiKey, formatApiKey } from "./ApiKeys.ts"
+import { authenticateApiKey } from "./AuthenticateApiKey.ts"
 
 const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => error._tag)
@@ -45,17 +46,8 @@ const stored = Effect.fnUntraced(function* (
   return { organization, record, text }
 })
 
-describe("API keys", () => {
-  it("are a prefix and base64url of 32 bytes, kept by hash, with every scope unless said", () => {
-    const text = formatApiKey("test", new Uint8Array(32).fill(7))
-    assert.match(Redacted.value(text), /^svc_test_[A-Za-z0-9_-]{43}$/)
-    assert.notInclude(String(text), "svc_test_")
-    const record = apiKeyRecord({ id: "key_1", organizationId: "org_1", key: text, createdAt: "now" })
-    assert.deepStrictEqual(record.scopes, ["read", "write", "webhooks"])
-    assert.notInclude(JSON.stringify(record), Redacted.value(text).slice(9))
-  })
-
-  it.effect("have their last use recorded, once an hour, and only when they let somebody in", () =>
+describe("authenticateApiKey", () => {
+  it.effect("records the last use of a key, once an hour, and only when it lets somebody in", () =>
     Effect.gen(function* () {
       const { organization, text } = yield* stored({}, { expiresAt: "2026-12-01T04:00:00Z" })
       const { listApiKeys } = yield* Organizations
@@ -74,7 +66,7 @@ describe("API keys", () => {
     }).pipe(Effect.provide(ports()))
   )
 
-  it.effect("let in though their use cannot be recorded", () =>
+  it.effect("lets a key in though its use cannot be recorded", () =>
     Effect.gen(function* () {
       const { organization, text } = yield* stored()
       const organizations = yield* Organizations
@@ -88,7 +80,7 @@ describe("API keys", () => {
     }).pipe(Effect.provide(ports()))
   )
 
-  it.effect("let in their organization", () =>
+  it.effect("lets a key in for its organization", () =>
     Effect.gen(function* () {
       const { organization, record, text } = yield* stored()
       assert.deepStrictEqual(yield* authenticateApiKey(text), { apiKey: record, organization })
@@ -107,7 +99,7 @@ describe("API keys", () => {
     "the hash": apiKeyHash(formatApiKey("test", new Uint8Array(32).fill(7)))
   }
   for (const [title, text] of Object.entries(wrong)) {
-    it.effect(`are refused alike: ${title}`, () =>
+    it.effect(`refuses ${title} as it refuses any other (part 9)`, () =>
       Effect.gen(function* () {
         yield* stored()
         assert.strictEqual(yield* tagOf(authenticateApiKey(Redacted.make(text))), "ApiKeyInvalid")
@@ -115,7 +107,7 @@ describe("API keys", () => {
     )
   }
 
-  it.effect("end at the instant they expire, and when they are revoked", () =>
+  it.effect("refuses a key from the instant it expires, and once it is revoked", () =>
     Effect.gen(function* () {
       const { record, text } = yield* stored({}, { expiresAt: "2026-12-01T00:01:00Z" })
       yield* TestClock.adjust("59999 millis")
@@ -131,7 +123,7 @@ describe("API keys", () => {
     }).pipe(Effect.provide(ports()))
   )
 
-  it.effect("of the live environment need a billing account", () =>
+  it.effect("refuses a live key of an organization without a billing account", () =>
     Effect.gen(function* () {
       const { organization, text } = yield* stored({ environment: "live" })
       assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "BillingAccountRequired")
@@ -141,7 +133,7 @@ describe("API keys", () => {
     }).pipe(Effect.provide(ports("live")))
   )
 
-  it.effect("of an organization of the other environment are unknown", () =>
+  it.effect("refuses a key of an organization of the other environment", () =>
     Effect.gen(function* () {
       const { organization } = yield* stored()
       const organizations = yield* Organizations

@@ -9,10 +9,10 @@ import {
   newPendingMandate,
   openSession,
   tokenOf
-} from "../../test/ApprovalVisit.ts"
-import { memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { declineMandate } from "./ApprovalCeremony.ts"
-import { readClosedLink } from "./ClosedApprovalLink.ts"
+} from "../../../test/ApprovalVisit.ts"
+import { memoryPrograms } from "../../../test/MemoryPrograms.ts"
+import { declineMandate } from "./DeclineMandate.ts"
+import { readClosedLink } from "./ReadClosedLink.ts"
 
 const caller = callerOf()
 

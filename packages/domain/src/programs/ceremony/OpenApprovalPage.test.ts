@@ -4,16 +4,19 @@ import {
   approveWith,
   browserOf,
   callerOf,
+  enrolledWith,
   newDevice,
   newPendingMandate,
   openSession,
   pendingMandate,
+  tagOf,
   tokenOf
-} from "../../test/ApprovalVisit.ts"
-import { memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { LANGUAGES } from "../approval/StatementLanguage.ts"
-import { beginCeremony, openApprovalPage } from "./ApprovalCeremony.ts"
-import { listPasskeys, retirePasskey } from "./Passkeys.ts"
+} from "../../../test/ApprovalVisit.ts"
+import { memoryPrograms } from "../../../test/MemoryPrograms.ts"
+import { LANGUAGES } from "../../approval/StatementLanguage.ts"
+import { listPasskeys, retirePasskey } from "../Passkeys.ts"
+import { beginCeremony } from "./BeginCeremony.ts"
+import { openApprovalPage } from "./OpenApprovalPage.ts"
 
 const caller = callerOf()
 const organization = caller.organization.id
@@ -27,8 +30,8 @@ const retireAll = Effect.gen(function* () {
   for (const { id } of data) yield* retirePasskey({ ...subject, passkeyId: id })
 })
 
-describe("the page says", () => {
-  it.effect("to create a passkey, until there is one to use", () =>
+describe("openApprovalPage", () => {
+  it.effect("says to create a passkey until there is one to use", () =>
     Effect.gen(function* () {
       const session = yield* openSession(caller, yield* newPendingMandate(caller))
       assert.strictEqual((yield* pageOf(session)).way, "register")
@@ -46,7 +49,7 @@ describe("the page says", () => {
   )
 
   it.effect(
-    "that there is no way, once the last passkey is retired, unless the assertion allows a new one",
+    "says that nothing can approve once the last passkey is retired, unless the assertion allows a new one",
     () =>
       Effect.gen(function* () {
         yield* approveWith(yield* openSession(caller, yield* newPendingMandate(caller)), newDevice())
@@ -59,7 +62,7 @@ describe("the page says", () => {
       }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("the way back that an answer would lead to", () =>
+  it.effect("leads back to where an answer would", () =>
     Effect.gen(function* () {
       const session = yield* openSession(caller, yield* newPendingMandate(caller))
       const { returnAddress } = yield* pageOf(session)
@@ -67,7 +70,7 @@ describe("the page says", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("what is then signed, in each language", () =>
+  it.effect("shows the lines that are then signed, in each language (part 6)", () =>
     Effect.gen(function* () {
       yield* approveWith(yield* openSession(caller, yield* newPendingMandate(caller)), newDevice())
       const session = yield* openSession(caller, yield* pendingMandate(caller))
@@ -80,6 +83,21 @@ describe("the page says", () => {
         assert.deepStrictEqual(statement?.display, { locale, lines })
         assert.strictEqual(locale, language)
       }
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("spends nothing, however often it is called", () =>
+    Effect.gen(function* () {
+      const { browser, device } = yield* enrolledWith(caller, newDevice())
+      for (let times = 0; times < 3; times++)
+        yield* openApprovalPage({ token: browser.token, language: "en" })
+      const step = yield* browser.ceremony()
+      yield* openApprovalPage({ token: browser.token, language: "en" })
+      yield* browser.approve(device.authenticate(step.options as never))
+      assert.strictEqual(
+        yield* tagOf(openApprovalPage({ token: browser.token, language: "en" })),
+        "ApprovalSessionClosed"
+      )
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })

@@ -1,0 +1,50 @@
+import { sha256 } from "@noble/hashes/sha2.js"
+import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Redacted } from "effect"
+import type { Environment } from "../mandate/JournalFact.ts"
+import { instantOf } from "../mandate/PreparedTerms.ts"
+import type { ApiKey, ApiKeyScope } from "./Organization.ts"
+
+/** Random bytes of an API key (part 9). */
+export const API_KEY_BYTES = 32
+
+/** What every key of an environment begins with (part 9). */
+export const apiKeyPrefix = (environment: Environment): string => `svc_${environment}_`
+
+/** The text of a key: prefix and base64url of 32 random bytes. */
+export const formatApiKey = (environment: Environment, random: Uint8Array): Redacted.Redacted<string> =>
+  Redacted.make(`${apiKeyPrefix(environment)}${encodeBase64Url(random)}`, { label: "api_key" })
+
+/** How a key is stored: base64url SHA-256 of its text. 256 random bits need no slow hash. */
+export const apiKeyHash = (key: Redacted.Redacted<string>): string =>
+  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(key))))
+
+/** A record for a new key. Scopes default to all (part 9). */
+export const apiKeyRecord = (key: {
+  readonly id: string
+  readonly organizationId: string
+  readonly key: Redacted.Redacted<string>
+  readonly createdAt: string
+  readonly scopes?: ReadonlyArray<ApiKeyScope>
+  readonly expiresAt?: string
+}): ApiKey => ({
+  id: key.id,
+  organizationId: key.organizationId,
+  hash: apiKeyHash(key.key),
+  scopes: key.scopes ?? ["read", "write", "webhooks"],
+  createdAt: key.createdAt,
+  ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt })
+})
+
+/** Whether a text has the form of an API key of the environment. */
+export const isWellFormedApiKey = (environment: Environment, key: Redacted.Redacted<string>): boolean => {
+  const prefix = apiKeyPrefix(environment)
+  const text = Redacted.value(key)
+  return text.startsWith(prefix) && decodeBase64Url(text.slice(prefix.length))?.length === API_KEY_BYTES
+}
+
+/** Whether a key lets its bearer in: neither revoked nor expired (part 9). */
+export const isActiveApiKey = ({ expiresAt, revokedAt }: ApiKey, now: Instant): boolean =>
+  revokedAt === undefined && (expiresAt === undefined || now < instantOf(expiresAt))

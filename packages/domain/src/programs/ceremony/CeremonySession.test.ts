@@ -1,0 +1,57 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import {
+  callerOf,
+  enrolledWith,
+  newDevice,
+  newPendingMandate,
+  openSession,
+  tagOf
+} from "../../../test/ApprovalVisit.ts"
+import { memoryPrograms } from "../../../test/MemoryPrograms.ts"
+import { beginCeremony } from "./BeginCeremony.ts"
+import { declineMandate } from "./DeclineMandate.ts"
+import { openApprovalPage } from "./OpenApprovalPage.ts"
+
+const caller = callerOf()
+
+const enrolled = Effect.suspend(() => enrolledWith(caller, newDevice()))
+
+describe("a session", () => {
+  it.effect("closes on expiry, to the instant", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      const answer = device.authenticate(step.options as never)
+      yield* TestClock.adjust("300 seconds")
+      assert.strictEqual(yield* tagOf(browser.approve(answer)), "ApprovalSessionClosed")
+      assert.strictEqual(yield* tagOf(declineMandate(browser.bearer())), "ApprovalSessionClosed")
+      assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("closes when a newer one is created for its mandate", () =>
+    Effect.gen(function* () {
+      const { browser, device, mandate } = yield* enrolled
+      const step = yield* browser.ceremony()
+      yield* openSession(caller, mandate)
+      assert.strictEqual(
+        yield* tagOf(browser.approve(device.authenticate(step.options as never))),
+        "ApprovalSessionClosed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("that was never given is refused as a closed one is", () =>
+    Effect.gen(function* () {
+      yield* newPendingMandate(caller)
+      const token = Redacted.make("A".repeat(43))
+      assert.strictEqual(yield* tagOf(openApprovalPage({ token, language: "en" })), "ApprovalSessionClosed")
+      assert.strictEqual(
+        yield* tagOf(beginCeremony({ token, cookie: undefined, language: "en" })),
+        "ApprovalSessionClosed"
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})

@@ -1,0 +1,143 @@
+import { Effect, type Redacted, Result } from "effect"
+import type { ApprovalSessionState, SubjectCredentials } from "../../approval/ApprovalSessionState.ts"
+import { secretHash } from "../../approval/BearerSecret.ts"
+import {
+  answered,
+  isBoundBrowser,
+  returnAddress,
+  sessionStateAt,
+  withoutChallenge
+} from "../../approval/SessionLifecycle.ts"
+import { appendDue, appendFacts } from "../../engine/AppendFacts.ts"
+import { asOf, type CurrentStream } from "../../engine/CurrentStream.ts"
+import { streamTurnKey, untilAppended } from "../../engine/UntilAppended.ts"
+import { type Command, decide } from "../../mandate/Decide.ts"
+import { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
+import { Organizations } from "../../ports/Organizations.ts"
+import { ApprovalSessionBound, ApprovalSessionClosed, PasskeyVerificationFailed } from "../../Refusals.ts"
+
+/** Who acts in a ceremony: the bearer of the token, in the browser that holds the cookie. */
+export interface Bearer {
+  readonly token: Redacted.Redacted<string>
+  readonly cookie: Redacted.Redacted<string> | undefined
+}
+
+/** What a request of the approval origin is about, for its log. */
+export interface ApprovalSubject {
+  readonly sessionId: string
+  readonly organizationId: string
+  readonly mandateId: string
+}
+
+export const approvalSubject = (session: ApprovalSessionState): ApprovalSubject => ({
+  sessionId: session.id,
+  organizationId: session.organizationId,
+  mandateId: session.mandateId
+})
+
+/** The session of a token, with its mandate's stream as of now. */
+export interface CeremonySession {
+  readonly current: CurrentStream
+  readonly session: ApprovalSessionState
+}
+
+type SubjectChange = { readonly expected: "absent" | number; readonly next: SubjectCredentials }
+
+/** Loads the session of a token, whatever its state, everything due recorded. Absent for a token that was never given. */
+export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
+  const store = yield* MandateStore
+  const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })
+  if (loaded.stream === undefined) return undefined
+  const current = yield* appendDue(asOf(loaded.stream, loaded.now))
+  const { session } = current
+  return session === undefined ? undefined : ({ current, session } satisfies CeremonySession)
+})
+
+/** Loads the open session of a token. Spent, superseded, expired and unknown are one answer. */
+export const loadOpenSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
+  const found = yield* loadSession(token)
+  if (found === undefined) return yield* new ApprovalSessionClosed()
+  const { current, session } = found
+  if (sessionStateAt(session, current.state.mandate, current.now) !== "OPEN") {
+    return yield* new ApprovalSessionClosed()
+  }
+  return found
+})
+
+/** Whether the request may come from a browser that the session is not yet bound to: only the one that begins may. */
+export type Binding = "may_bind" | "must_be_bound"
+
+export const checkBrowser = (
+  session: ApprovalSessionState,
+  cookie: Redacted.Redacted<string> | undefined,
+  binding: Binding
+): Effect.Effect<void, ApprovalSessionBound> =>
+  (session.boundTo === undefined ? binding === "may_bind" : isBoundBrowser(session, cookie))
+    ? Effect.void
+    : Effect.fail(new ApprovalSessionBound())
+
+/** Loads the bearer's open session, in the browser that it is bound to. */
+export const loadBearerSession = Effect.fnUntraced(function* ({ token, cookie }: Bearer, binding: Binding) {
+  const open = yield* loadOpenSession(token)
+  yield* checkBrowser(open.session, cookie, binding)
+  return open
+})
+
+/** Retries an attempt on the session of a token for as long as other writes get in first. */
+export const untilSessionRecorded = <A, E, R>(
+  token: Redacted.Redacted<string>,
+  attempt: Effect.Effect<A, E, R>
+) => untilAppended(streamTurnKey({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
+
+const subjectChange = (session: ApprovalSessionState, change: SubjectChange | undefined) =>
+  change === undefined ? {} : { subject: { reference: session.subjectReference, ...change } }
+
+export const recordSession = (
+  current: CurrentStream,
+  session: ApprovalSessionState,
+  subject?: SubjectChange
+) =>
+  appendFacts(current, {
+    facts: [],
+    boundaries: [session.expiresAt],
+    sessions: [session],
+    ...subjectChange(session, subject)
+  })
+
+/** Refuses what reached verification and failed: its challenge is spent, and the mandate stays as it is. */
+export const refusePasskey = Effect.fnUntraced(function* (
+  { current, session }: CeremonySession,
+  cause: unknown
+) {
+  yield* Effect.logInfo("passkey refused", cause)
+  yield* recordSession(current, withoutChallenge(session))
+  return yield* new PasskeyVerificationFailed()
+})
+
+/** Decides the user's answer and records it with the closed session, in one write. */
+export const recordAnswer = Effect.fnUntraced(function* (
+  { current, session }: CeremonySession,
+  answer: {
+    readonly state: "COMPLETED" | "REJECTED"
+    readonly command: Command
+    readonly subject?: SubjectChange
+  }
+) {
+  const verdict = decide(current.state, current.head.bytes, answer.command, current.now)
+  if (Result.isFailure(verdict)) return yield* new ApprovalSessionClosed()
+  const { facts, boundaries } = verdict.success
+  yield* appendFacts(current, {
+    facts,
+    boundaries: [...boundaries, session.expiresAt],
+    sessions: [answered(session, answer.state)],
+    ...subjectChange(session, answer.subject)
+  })
+  return { redirect_to: returnAddress(session) }
+})
+
+export const organizationNameOf = Effect.fnUntraced(function* (organization: string) {
+  const organizations = yield* Organizations
+  const found = yield* organizations.find(organization)
+  if (found === undefined) return yield* new StoreUnavailable({ cause: "an organization is missing" })
+  return found.name
+})

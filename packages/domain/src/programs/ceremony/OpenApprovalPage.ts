@@ -1,0 +1,50 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Effect, type Redacted } from "effect"
+import type { DisplayLine } from "../../approval/ApprovalStatement.ts"
+import { returnAddress } from "../../approval/SessionLifecycle.ts"
+import { displayLines } from "../../approval/StatementDisplay.ts"
+import type { Language } from "../../approval/StatementLanguage.ts"
+import { type WayToApprove, wayToApprove } from "../../approval/SubjectPasskeys.ts"
+import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
+import type { Organizations } from "../../ports/Organizations.ts"
+import type { Randomness } from "../../ports/Randomness.ts"
+import type { ApprovalSessionClosed } from "../../Refusals.ts"
+import {
+  type ApprovalSubject,
+  approvalSubject,
+  loadOpenSession,
+  organizationNameOf,
+  untilSessionRecorded
+} from "./CeremonySession.ts"
+
+/** What the page shows of an open session. Looking never spends the token (part 6, GET /approve/{token}). */
+export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: {
+  readonly token: Redacted.Redacted<string>
+  readonly language: Language
+}): Effect.fn.Return<
+  {
+    readonly organizationName: string
+    readonly locale: Language
+    readonly lines: ReadonlyArray<DisplayLine>
+    readonly way: WayToApprove
+    /** Back to the caller without an answer; it looks the same as the way back after one. */
+    readonly returnAddress: string
+    readonly now: Instant
+    readonly expiresAt: Instant
+    readonly about: ApprovalSubject
+  },
+  ApprovalSessionClosed | StoreUnavailable,
+  MandateStore | Randomness | Organizations
+> {
+  const { current, session } = yield* untilSessionRecorded(query.token, loadOpenSession(query.token))
+  const organizationName = yield* organizationNameOf(current.organization)
+  return {
+    organizationName,
+    ...displayLines(current.state.mandate.terms, organizationName, current.now, query.language),
+    way: wayToApprove(session, current.subject),
+    returnAddress: returnAddress(session),
+    now: current.now,
+    expiresAt: session.expiresAt,
+    about: approvalSubject(session)
+  }
+})

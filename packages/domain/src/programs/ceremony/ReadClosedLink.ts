@@ -1,0 +1,44 @@
+import { Effect, type Redacted } from "effect"
+import { type ClosedCause, closedCause } from "../../approval/ClosedCause.ts"
+import { isBoundBrowser, returnAddress } from "../../approval/SessionLifecycle.ts"
+import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
+import type { Randomness } from "../../ports/Randomness.ts"
+import {
+  type ApprovalSubject,
+  approvalSubject,
+  loadSession,
+  untilSessionRecorded
+} from "./CeremonySession.ts"
+
+/** What the page of a closed link says (part 6, GET /approve/{token}). */
+export interface ClosedLink {
+  readonly cause: ClosedCause
+  /** Back to the caller: for the browser that began the ceremony, and for whoever has the link if none ever did. */
+  readonly returnAddress?: string
+  /** Whether a browser began the ceremony, and this request does not prove to come from it. */
+  readonly isBoundElsewhere: boolean
+  /** Absent for an unknown link. */
+  readonly about?: ApprovalSubject
+}
+
+/** A token that was never given. */
+export const UNKNOWN_LINK: ClosedLink = { cause: "unknown", isBoundElsewhere: false }
+
+/** Says of a link that is closed why it is, as far as the bearer may know. */
+export const readClosedLink = Effect.fn("readClosedLink")(function* (query: {
+  readonly token: Redacted.Redacted<string>
+  /** The cookie's name holds the session's identifier, so it is picked once that is known. */
+  readonly cookieOf: (sessionId: string) => Redacted.Redacted<string> | undefined
+}): Effect.fn.Return<ClosedLink, StoreUnavailable, MandateStore | Randomness> {
+  const found = yield* untilSessionRecorded(query.token, loadSession(query.token))
+  if (found === undefined) return UNKNOWN_LINK
+  const { current, session } = found
+  const isBound = isBoundBrowser(session, query.cookieOf(session.id))
+  const leadsBack = isBound || session.boundTo === undefined
+  return {
+    cause: closedCause(session, current.state.mandate, isBound),
+    ...(leadsBack ? { returnAddress: returnAddress(session) } : {}),
+    isBoundElsewhere: !leadsBack,
+    about: approvalSubject(session)
+  }
+})

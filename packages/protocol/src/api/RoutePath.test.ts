@@ -1,0 +1,28 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context } from "effect"
+import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
+import { KEYED_ROUTES } from "../KeyedRoute.ts"
+import { requestFingerprint } from "../RequestFingerprint.ts"
+import { Api } from "./Api.ts"
+import { RouteRule } from "./RouteRule.ts"
+
+const groups = Object.values(Api.groups) as unknown as ReadonlyArray<HttpApiGroup.Top>
+const keyed = groups
+  .flatMap((group) => Object.values(group.endpoints) as ReadonlyArray<HttpApiEndpoint.Top>)
+  .filter((endpoint) => Context.get(endpoint.annotations, RouteRule).idempotencyKey !== "none")
+
+describe("KEYED_ROUTES", () => {
+  it("holds each route that takes an idempotency key, under its operation id (part 3)", () => {
+    const declared = keyed.map((endpoint) => [
+      Context.getOrElse(endpoint.annotations, OpenApi.Identifier, () => ""),
+      `${endpoint.method} ${endpoint.path.replace(/:(\w+)/g, "{$1}")}`
+    ])
+    assert.deepStrictEqual(Object.fromEntries(declared), KEYED_ROUTES)
+    assert.strictEqual(declared.length, Object.keys(KEYED_ROUTES).length)
+  })
+
+  it("keeps the texts that the fingerprints of stored keys were made from (part 3)", () => {
+    const digest = requestFingerprint({ operation: "", path: {}, body: KEYED_ROUTES })
+    assert.strictEqual(digest, "dTDM7Bbl_-M_8CEKCW4lmzOsirzsPdZSSwtAMl5H3zs")
+  })
+})
