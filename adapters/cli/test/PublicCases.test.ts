@@ -265,7 +265,7 @@ describe("approval with a passkey (part 6)", () => {
   )
 
   it.effect(
-    "a ceremony can be repeated after it was cancelled, and with options loaded before (craftcms/cms#15212)",
+    "a ceremony can be repeated after it was cancelled, and with options loaded before (statamic/cms#15212)",
     () =>
       Effect.gen(function* () {
         const { browser, path, state } = yield* pendingSession(yield* begin())
