@@ -143,12 +143,16 @@ describe("holdFolder", () => {
         const folder = yield* newFolder
         const own = yield* ownLock
         // The shell becomes a program that never asks for the end of the child that the shell began.
-        const parent = spawn("sh", ["-c", "sleep 0 & echo $!; exec sleep 20"], {
+        const parent = spawn("sh", ["-c", "sleep 20 & echo $!; exec sleep 20"], {
           stdio: ["ignore", "pipe", "ignore"]
         })
         yield* Effect.addFinalizer(() => Effect.sync(() => parent.kill("SIGKILL")))
         const pid = Number(yield* Effect.promise(async () => String((await once(parent.stdout, "data"))[0])))
-        const isZombie = () => / Z /u.test(readFileSync(`/proc/${pid}/stat`, "utf8"))
+        const statOf = (id: number) => readFileSync(`/proc/${id}/stat`, "utf8")
+        const hasBecomeSleep = () => statOf(parent.pid!).includes("(sleep)")
+        yield* Effect.repeat(Effect.sleep("20 millis"), { until: hasBecomeSleep })
+        process.kill(pid, "SIGKILL")
+        const isZombie = () => / Z /u.test(statOf(pid))
         yield* Effect.repeat(Effect.sleep("20 millis"), { until: isZombie })
         lockWith(folder, { ...own, pid, began: beganOf(pid) })
         yield* holdFolder(join(folder, "data"))

@@ -56,13 +56,16 @@ interface Cost {
 }
 
 const rowsOf = ({ plan, text }: ExecutedPlan): string => {
-  const steps = planNodes(plan).map((node) => {
-    const loops = node["Actual Loops"] ?? 1
-    // A bitmap names entries of rows that are gone, too, until somebody cleans up; how many pages that takes is counted.
-    if (node["Node Type"] === "Bitmap Index Scan") return `Bitmap Index Scan ${node["Index Name"] ?? ""}`
-    const met = ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) * loops
-    return `${node["Node Type"]} ${node["Index Name"] ?? ""} ${Math.round(met)}`
-  })
+  // A plan made for any parameters has steps that these never reach.
+  const steps = planNodes(plan)
+    .filter((node) => node["Actual Loops"] !== 0)
+    .map((node) => {
+      const loops = node["Actual Loops"] ?? 1
+      // A bitmap names entries of rows that are gone, too, until somebody cleans up; how many pages that takes is counted.
+      if (node["Node Type"] === "Bitmap Index Scan") return `Bitmap Index Scan ${node["Index Name"] ?? ""}`
+      const met = ((node["Actual Rows"] ?? 0) + (node["Rows Removed by Filter"] ?? 0)) * loops
+      return `${node["Node Type"]} ${node["Index Name"] ?? ""} ${Math.round(met)}`
+    })
   return `${text.replaceAll(/\s+/gu, " ").slice(0, 100)}: ${steps.join("; ")}`
 }
 
@@ -119,6 +122,7 @@ describe.skipIf(!notesPlans)("costs", () => {
           url: recorder.url,
           schema,
           readConnections: 1,
+          readConnectionLifetime: "1 hour",
           writeConnections: 1
         })
         yield* withoutVacuum(schema)
