@@ -26,6 +26,7 @@ export default defineConfig({
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
+    reporters: ["default", "./scripts/FailedTests.ts"],
     // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
     isolate: false,
     projects: [

@@ -4,9 +4,10 @@
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { FAILED_TESTS_FILE } from "./FailedTests.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = (name: string) => join(root, "node_modules", ".bin", name)
@@ -48,6 +49,9 @@ const surroundings = (): string => {
   return createHash("sha256").update(JSON.stringify(about)).digest("base64url")
 }
 
+const failedTests = join(root, "node_modules", ".cache", "svc", "failed-tests.txt")
+rmSync(failedTests, { force: true })
+
 const { status } = spawnSync(
   bin("turbo"),
   [
@@ -67,9 +71,12 @@ const { status } = spawnSync(
     env: {
       ...process.env,
       SVC_TEST_SURROUNDINGS: surroundings(),
+      [FAILED_TESTS_FILE]: failedTests,
       TURBO_TELEMETRY_DISABLED: "1",
       DO_NOT_TRACK: "1"
     }
   }
 )
+// The end of a long output is what is read first, and all that some keep.
+if (existsSync(failedTests)) process.stderr.write(`\nFailed:\n\n${readFileSync(failedTests, "utf8")}`)
 process.exitCode = status ?? 1

@@ -21,11 +21,16 @@ const DESKTOP = { width: 1280, height: 900 }
 const AT_400_PERCENT = { width: 320, height: 256 }
 const AT_200_PERCENT = { width: 640, height: 450 }
 
-/** The media in which every state must hold. */
+const SCHEMES = [
+  { colorScheme: "light", forcedColors: "none" },
+  { colorScheme: "dark", forcedColors: "none" },
+  { colorScheme: "dark", forcedColors: "active" }
+] as const
+
+/** Where every state must hold: each width and each color scheme once, since neither changes what the other shows. */
 const LOOKS = [
-  { name: "light", colorScheme: "light", forcedColors: "none" },
-  { name: "dark", colorScheme: "dark", forcedColors: "none" },
-  { name: "forced colors", colorScheme: "dark", forcedColors: "active" }
+  { viewport: DESKTOP, colorScheme: "light" },
+  { viewport: PHONE, colorScheme: "dark" }
 ] as const
 
 /** The least spacing of text that a page must bear (WCAG 1.4.12). */
@@ -53,18 +58,15 @@ const RECURRING = {
   }
 }
 
-describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => {
-  /** In each look, on a phone and on a desktop: no violation, nothing sticks out, targets large enough. */
+describeInBrowser("accessibility of the approval page (part 6)", { profile: AS_USER_AGENT }, (suite) => {
+  /** On a phone and on a desktop: no violation, nothing sticks out, targets large enough. */
   const assertHolds = async (page: Page, state: string) => {
-    for (const viewport of [DESKTOP, PHONE]) {
+    for (const { colorScheme, viewport } of LOOKS) {
       await page.setViewportSize(viewport)
-      for (const { name, ...media } of LOOKS) {
-        await page.emulateMedia({ ...media, reducedMotion: "reduce" })
-        if (viewport === DESKTOP && media.forcedColors === "active") continue
-        const about = `${state}, ${name}, ${viewport.width} px`
-        assert.deepStrictEqual(await violationsOf(page), [], about)
-      }
-      await assertFits(page, `${state}, ${viewport.width} px`)
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+      const about = `${state}, ${colorScheme}, ${viewport.width} px`
+      assert.deepStrictEqual(await violationsOf(page), [], about)
+      await assertFits(page, about)
     }
     for (const viewport of [AT_400_PERCENT, AT_200_PERCENT]) {
       await page.setViewportSize(viewport)
@@ -81,13 +83,22 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
     }
   }
 
-  const visit = async (mandate: object = {}, options: BrowserContextOptions = {}) => {
+  const visit = async (mandate: object = {}, browser?: BrowserContextOptions) => {
     const link = await suite.site.newLink({ mandate })
-    return { link, ...(await suite.visit(link, { ...AS_USER_AGENT, ...options })) }
+    const page = await (browser === undefined ? suite.newTab() : suite.newBrowser(browser))
+    return { link, ...(await suite.visit(link, { page })) }
   }
 
-  it("holds for the open page", async () => {
-    await assertHolds((await visit(RECURRING)).page, "open")
+  it("holds for the open page, in every color scheme at every width", async () => {
+    const { page } = await visit(RECURRING)
+    await assertHolds(page, "open")
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport)
+      for (const media of SCHEMES) {
+        await page.emulateMedia({ ...media, reducedMotion: "reduce" })
+        assert.deepStrictEqual(await violationsOf(page), [], JSON.stringify({ ...media, ...viewport }))
+      }
+    }
   })
 
   it("holds for a right-to-left language", async () => {
@@ -98,7 +109,7 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
 
   it("includes reflow at 320 px and the lang attribute in every language", async () => {
     const link = await suite.site.newLink({ mandate: RECURRING })
-    const page = await suite.newPage({ viewport: AT_400_PERCENT })
+    const page = await suite.newBrowser({ viewport: AT_400_PERCENT })
     let language: Language = "en"
     await page.route(link.url, (route) =>
       route.continue({ headers: { ...route.request().headers(), "accept-language": language } })
@@ -114,7 +125,7 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
   it("holds for a user without their passkey, with a way back", async () => {
     const { subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
-    const page = await suite.newPage(AS_USER_AGENT)
+    const page = await suite.newTab()
     await page.goto(link.url)
     await page.locator("summary").click()
     await assertHolds(page, "passkey lost")
@@ -129,7 +140,7 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
   })
 
   it("holds while a dialog is open and after it was closed", async () => {
-    const { authenticator, page } = await visit({}, {})
+    const { authenticator, page } = await visit()
     await authenticator.setTouched(false)
     await page.locator(PART.approve).click()
     await page.waitForFunction(() => document.getElementById("status")?.textContent !== "")
@@ -153,7 +164,7 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
     await assertHolds(page, "closed")
 
     const other = await suite.site.newLink()
-    const bare = await suite.newPage(AS_USER_AGENT)
+    const bare = await suite.newTab()
     await bare.addInitScript(() => {
       Reflect.deleteProperty(window, "PublicKeyCredential")
     })
@@ -163,7 +174,7 @@ describeInBrowser("accessibility of the approval page (part 6)", {}, (suite) => 
 
   it("holds after the time has run out on the open page", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage(AS_USER_AGENT)
+    const page = await suite.newBrowser()
     await page.clock.install()
     await page.goto(link.url)
     await page.clock.runFor(SESSION_MS - 30_000)

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import type { Page } from "playwright-core"
+import type { Page, Request } from "playwright-core"
 import { approveThrough, mainText, PART, settled, watchPosts } from "./ApprovalPageReader.ts"
 import type { ApprovalLink } from "./ApprovalSite.ts"
 import { addAuthenticator } from "./Authenticator.ts"
@@ -39,22 +39,21 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
 
   /** A page of another site. */
   const attackerPage = async () => {
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     await page.goto(`${suite.site.attackerOrigin}/trap`)
     return page
   }
 
   it("completes an approval without console errors, foreign requests or heavy assets", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newBrowser()
     await addAuthenticator(page)
     const complaints = complaintsOf(page)
     const requests: Array<string> = []
-    let bytes = 0
+    const finished: Array<Request> = []
     page.on("request", (request) => requests.push(request.url()))
-    page.on("requestfinished", async (request) => {
-      if (new URL(request.url()).origin === suite.site.origin)
-        bytes += (await request.sizes()).responseBodySize
+    page.on("requestfinished", (request) => {
+      if (new URL(request.url()).origin === suite.site.origin) finished.push(request)
     })
     await page.goto(link.url)
     await approveThrough(page)
@@ -62,6 +61,8 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
     const left = requests.findIndex((url) => new URL(url).origin === suite.site.shopOrigin)
     const foreign = requests.slice(0, left).filter((url) => new URL(url).origin !== suite.site.origin)
     assert.deepStrictEqual(foreign, [])
+    const sizes = await Promise.all(finished.map((request) => request.sizes()))
+    const bytes = sizes.reduce((sum, { responseBodySize }) => sum + responseBodySize, 0)
     assert.isAbove(bytes, 1000)
     assert.isBelow(bytes, TRANSFER_BYTES)
   })
@@ -111,7 +112,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
     assert.deepStrictEqual(answers, [410, 410])
     await page.locator(PART.back).click()
     await page.waitForURL((url) => url.origin === suite.site.shopOrigin)
-    const stranger = await suite.newPage()
+    const stranger = await suite.newBrowser()
     await stranger.goto(`${suite.site.shopOrigin}/mail`)
     const asked = stranger.waitForResponse(
       (response) =>
@@ -149,7 +150,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
   it("cannot be framed", async () => {
     const link = await suite.site.newLink()
     for (const origin of [suite.site.attackerOrigin, suite.site.shopOrigin]) {
-      const page = await suite.newPage()
+      const page = await suite.newTab()
       await page.goto(`${origin}/trap`)
       for (const element of ["iframe", "object", "embed"]) {
         const answered = page.waitForResponse(link.url)
@@ -172,7 +173,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
 
   it("runs no scripts and applies no styles but its own", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     const complaints = complaintsOf(page)
     await page.goto(link.url)
     const ran = await page.evaluate(async (foreign) => {
@@ -354,7 +355,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
 
   it("permits passkeys and no other browser feature", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     const response = await page.goto(link.url)
     assert.match(response?.headers()["strict-transport-security"] ?? "", /^max-age=\d{8,}/u)
     const allowed = await page.evaluate(() => {
@@ -372,7 +373,7 @@ describeInBrowser("the approval origin in a browser, over HTTPS (part 6)", { isS
 
   it("is remembered as HTTPS only", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newBrowser()
     await page.goto(link.url)
     const plain = link.url.replace("https:", "http:")
     await page.goto(plain)

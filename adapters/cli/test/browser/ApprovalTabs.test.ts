@@ -107,7 +107,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
     const begun = await suite.visit(link, { authenticator: { isUserVerified: false } })
     await begun.page.locator(PART.approve).click()
     await settled(begun.page)
-    const other = await suite.visit(link)
+    const other = await suite.visit(link, { page: await suite.newBrowser() })
     const answers: Array<number> = []
     other.page.on("response", (response) => {
       if (response.request().method() === "POST") answers.push(response.status())
@@ -126,7 +126,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
 
   it("count down and close at the end, even with a dialog open", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newBrowser()
     await page.clock.install()
     await addAuthenticator(page, { isTouched: false })
     await page.goto(link.url)
@@ -151,7 +151,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
 
   it("reload and continue when the browser's clock ends before the session", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newBrowser()
     await page.clock.install()
     await addAuthenticator(page)
     await page.goto(link.url)
@@ -166,7 +166,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
   it("stop waiting for an answer, and then do not claim that nothing was approved", async () => {
     const { passkey, subject } = await suite.knownPerson()
     const link = await suite.site.newLink({ subject })
-    const { authenticator, page } = await suite.visit(link)
+    const { authenticator, page } = await suite.visit(link, { page: await suite.newBrowser() })
     await authenticator.add(passkey)
     await page.clock.install()
     await page.reload()
@@ -184,7 +184,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
 
   it("warn a minute before the end, and assertively at the end, also for screen readers", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage({ viewport: { width: 390, height: 500 } })
+    const page = await suite.newBrowser({ viewport: { width: 390, height: 500 } })
     await page.clock.install()
     await page.goto(link.url)
     const spoken = async () => (await page.getByRole("status").allInnerTexts()).join(" ")
@@ -229,7 +229,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
 
   it("offer no active buttons after an approval: back, forward or by the link", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     await addAuthenticator(page)
     await page.goto(`${suite.site.shopOrigin}/basket`)
     // As a link is followed: the page lies between two of the shop's.
@@ -246,7 +246,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
     assert.strictEqual((await page.goto(link.url))?.status(), 410)
     await assertClosed(page)
     assertSays(await mainText(page), "approved")
-    const other = await suite.newPage()
+    const other = await suite.newBrowser()
     await other.goto(link.url)
     assertSays(await mainText(other), "used")
     assert.strictEqual(await other.locator(PART.back).count(), 0)

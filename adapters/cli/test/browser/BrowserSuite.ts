@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe } from "@effect/vitest"
-import type { BrowserContextOptions, Page } from "playwright-core"
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core"
 import { approveThrough } from "./ApprovalPageReader.ts"
 import { type ApprovalLink, type ApprovalSite, openSite } from "./ApprovalSite.ts"
 import {
@@ -20,6 +20,8 @@ const TEST_TIMEOUT_MS = 90_000
 export interface SuiteOptions {
   /** Whether the site is served over HTTPS, on hosts that have nothing in common. Default: on `http://localhost`. */
   readonly isSecure?: boolean
+  /** Of the browser profile that the tests share. */
+  readonly profile?: BrowserContextOptions
 }
 
 /** A person who sits before a page with a device that has a screen lock. */
@@ -28,16 +30,18 @@ export interface Visit {
   readonly authenticator: Authenticator
 }
 
-/** What the tests of a suite share. Each opens browser profiles of its own, which end with it. */
+/** What the tests of a suite share. A new profile takes a browser seconds of processor time, a new tab much less. */
 export interface BrowserSuite {
   readonly site: ApprovalSite
   readonly chromium: ChromiumUnderTest
-  /** A tab of a new profile. */
-  readonly newPage: (options?: BrowserContextOptions) => Promise<Page>
-  /** Follows the link in a new profile. */
+  /** A tab of the profile that the tests share. It ends with its test, as do the cookies of the profile. */
+  readonly newTab: () => Promise<Page>
+  /** A tab of a new profile, which ends with its test: another browser, with nothing in its cache. */
+  readonly newBrowser: (options?: BrowserContextOptions) => Promise<Page>
+  /** Follows the link in a new tab, or in the tab given. */
   readonly visit: (
     link: ApprovalLink,
-    options?: BrowserContextOptions & { readonly authenticator?: AuthenticatorOptions }
+    options?: { readonly page?: Page; readonly authenticator?: AuthenticatorOptions }
   ) => Promise<Visit>
   /** Somebody who has approved once, with the passkey that came of it. The same name is the same person. */
   readonly knownPerson: (name?: string) => Promise<KnownPerson>
@@ -67,28 +71,36 @@ const sharedChromium = (): Promise<ChromiumUnderTest> => {
 /** A suite with a site of its own. Where there is no browser its tests are skipped. */
 export const describeInBrowser = (
   name: string,
-  { isSecure = false }: SuiteOptions,
+  { isSecure = false, profile = {} }: SuiteOptions,
   tests: (suite: BrowserSuite) => void
 ): void => {
   describe.skipIf(program === undefined)(name, { timeout: TEST_TIMEOUT_MS }, () => {
     let chromium: ChromiumUnderTest | undefined
     let site: ApprovalSite | undefined
+    let sharedProfile: BrowserContext | undefined
 
     beforeAll(async () => {
       site = await openSite(isSecure ? { certificate } : {})
       chromium = await sharedChromium()
+      sharedProfile = await chromium.newContext({ ...profile })
     }, TEST_TIMEOUT_MS)
     afterEach(async () => {
       site?.setStoreOut(false)
-      await chromium?.closeContexts()
-    })
-    afterAll(() => site?.close())
+      await chromium?.closeContexts(sharedProfile)
+      await Promise.all((sharedProfile?.pages() ?? []).map((page) => page.close()))
+      await sharedProfile?.clearCookies()
+    }, TEST_TIMEOUT_MS)
+    afterAll(async () => {
+      await sharedProfile?.close()
+      await site?.close()
+    }, TEST_TIMEOUT_MS)
 
-    const newPage = async (options: BrowserContextOptions = {}) =>
-      await (await chromium!.newContext(options)).newPage()
+    const newTab = () => sharedProfile!.newPage()
+    const newBrowser = async (options: BrowserContextOptions = {}) =>
+      await (await chromium!.newContext({ ...profile, ...options })).newPage()
 
-    const visit: BrowserSuite["visit"] = async (link, { authenticator: device, ...options } = {}) => {
-      const page = await newPage(options)
+    const visit: BrowserSuite["visit"] = async (link, { authenticator: device, page: given } = {}) => {
+      const page = given ?? (await newTab())
       const authenticator = await addAuthenticator(page, device)
       await page.goto(link.url)
       return { page, authenticator }
@@ -97,7 +109,7 @@ export const describeInBrowser = (
     const people = new Map<string, KnownPerson>()
     const meet = async (): Promise<KnownPerson> => {
       const link = await site!.newLink()
-      const { authenticator, page } = await visit(link)
+      const { authenticator, page } = await visit(link, { page: await newBrowser() })
       await approveThrough(page)
       const [passkey] = await authenticator.passkeys()
       await page.context().close()
@@ -111,7 +123,8 @@ export const describeInBrowser = (
       get chromium() {
         return chromium!
       },
-      newPage,
+      newTab,
+      newBrowser,
       visit,
       knownPerson: async (name = "somebody") => {
         const { passkey, subject } = people.get(name) ?? (await meet())

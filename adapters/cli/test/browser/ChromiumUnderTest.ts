@@ -48,10 +48,10 @@ const argumentsOf = (certificateDigest: string | undefined): Array<string> => [
 
 export interface ChromiumUnderTest {
   readonly browser: Browser
-  /** A browser profile of its own, which ends with {@link ChromiumUnderTest.closeContexts}. */
+  /** A new browser profile. */
   readonly newContext: (options?: BrowserContextOptions) => Promise<BrowserContext>
-  /** After each test. */
-  readonly closeContexts: () => Promise<void>
+  /** Ends every profile but this one. */
+  readonly closeContexts: (kept?: BrowserContext) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -74,8 +74,8 @@ export const startChromium = async (
     context.setDefaultTimeout(PATIENCE_MS)
     return context
   }
-  const closeContexts = async () => {
-    await Promise.all(browser.contexts().map((context) => context.close()))
+  const closeContexts = async (kept?: BrowserContext) => {
+    await Promise.all(browser.contexts().map((context) => (context === kept ? undefined : context.close())))
   }
   return { browser, newContext, closeContexts, close: () => browser.close() }
 }

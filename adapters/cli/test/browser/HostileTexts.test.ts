@@ -43,7 +43,7 @@ const hostileMandate = (text: string) => ({
 
 describeInBrowser("hostile texts of a caller on the approval page (part 6)", {}, (suite) => {
   it("are shown as text, within a window of 320 px, in both directions", async () => {
-    const page = await suite.newPage({ viewport: NARROW })
+    const page = await suite.newBrowser({ viewport: NARROW })
     for (const [name, text] of Object.entries(TEXTS)) {
       const link = await suite.site.newLink({ mandate: hostileMandate(text), organization: { name: text } })
       await page.goto(link.url)

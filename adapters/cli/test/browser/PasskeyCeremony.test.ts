@@ -91,7 +91,7 @@ describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
     for (const locale of ["ar-EG", "de-AT"]) {
       const { passkey, subject } = await suite.knownPerson()
       const link = await suite.site.newLink({ subject, mandate: RECURRING })
-      const { authenticator, page } = await suite.visit(link, { locale })
+      const { authenticator, page } = await suite.visit(link, { page: await suite.newBrowser({ locale }) })
       await authenticator.add(passkey)
       const shown = await linesOf(page)
       await approveThrough(page)
@@ -102,7 +102,7 @@ describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
 
   it("declines without a passkey", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     await page.goto(link.url)
     await page.locator(PART.decline).click()
     await page.waitForURL((url) => url.origin === suite.site.shopOrigin)
@@ -158,7 +158,7 @@ describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
 
   it("explains a browser without passkeys, and lets the user decline", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     await page.addInitScript(() => {
       Reflect.deleteProperty(window, "PublicKeyCredential")
     })
@@ -172,7 +172,7 @@ describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
 
   it("is readable without JavaScript, asks for it, and offers no buttons", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage({ javaScriptEnabled: false })
+    const page = await suite.newBrowser({ javaScriptEnabled: false })
     await page.goto(link.url)
     assert.isTrue(await page.locator(PART.lines).isVisible())
     assertSays(await mainText(page), "noScript")
@@ -249,7 +249,7 @@ describeInBrowser("a passkey ceremony in a browser (part 6)", {}, (suite) => {
 
   it("shows a readable page when the store is unavailable from the start", async () => {
     const link = await suite.site.newLink()
-    const page = await suite.newPage()
+    const page = await suite.newTab()
     suite.site.setStoreOut(true)
     const response = await page.goto(link.url)
     assert.strictEqual(response?.status(), 503)

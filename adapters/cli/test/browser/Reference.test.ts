@@ -38,7 +38,7 @@ describeInBrowser("the reference in a browser (part 9)", {}, (suite) => {
   ] as const
   for (const [device, width, colorScheme] of devices) {
     it(`renders on ${device} in ${colorScheme} without foreign requests, console errors or accessibility faults`, async () => {
-      const page = await suite.newPage({ colorScheme, viewport: { width, height: 844 } })
+      const page = await suite.newBrowser({ colorScheme, viewport: { width, height: 844 } })
       const origin = `http://localhost:${suite.site.apiPort}`
       const { complaints, requests } = await openReference(page, origin)
       await page.locator("#createMandate .code button").waitFor()
@@ -55,7 +55,7 @@ describeInBrowser("the reference in a browser (part 9)", {}, (suite) => {
   }
 
   it("opens at the linked member, however deeply nested", async () => {
-    const page = await suite.newPage({ viewport: { width: 1440, height: 900 } })
+    const page = await suite.newBrowser({ viewport: { width: 1440, height: 900 } })
     await page.goto(`http://localhost:${suite.site.apiPort}/docs#createMandate.policy.periods.time_zone`)
     const member = page.locator('[id="createMandate.policy.periods.time_zone"]')
     await member.waitFor({ state: "visible" })
@@ -63,7 +63,7 @@ describeInBrowser("the reference in a browser (part 9)", {}, (suite) => {
   })
 
   it("filters its contents", async () => {
-    const page = await suite.newPage({ viewport: { width: 1440, height: 900 } })
+    const page = await suite.newBrowser({ viewport: { width: 1440, height: 900 } })
     await page.goto(`http://localhost:${suite.site.apiPort}/docs`)
     await page.getByRole("searchbox", { name: "Filter" }).fill("refund")
     const shown = page.locator("nav li:visible")
