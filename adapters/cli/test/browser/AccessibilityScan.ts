@@ -14,23 +14,27 @@ interface AxeResult {
 
 interface Axe {
   readonly run: (
-    context: Document,
+    context: Document | Element,
     options: object
   ) => Promise<{ readonly violations: ReadonlyArray<AxeResult> }>
 }
 
 /**
- * The violations of a page as it stands, one line each. Forced colors are the person's own, and their contrast is not
+ * The violations of a page as it stands, or of the part of it that a selector names, one line each. Forced colors are the person's own, and their contrast is not
  * the page's: the scanner, which does not know of them, leaves it out then.
  */
-export const violationsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+export const violationsOf = async (page: Page, part = "html"): Promise<ReadonlyArray<string>> => {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(source)
-  const violations = await page.evaluate(async (values) => {
-    const { run } = Reflect.get(window, "axe") as Axe
-    const enabled = !matchMedia("(forced-colors: active)").matches
-    const options = { runOnly: { type: "tag", values }, rules: { "color-contrast": { enabled } } }
-    return (await run(document, { ...options, resultTypes: ["violations"] })).violations
-  }, TAGS)
+  const violations = await page.evaluate(
+    async ([values, selector]) => {
+      const { run } = Reflect.get(window, "axe") as Axe
+      const enabled = !matchMedia("(forced-colors: active)").matches
+      const options = { runOnly: { type: "tag", values }, rules: { "color-contrast": { enabled } } }
+      const context = selector === "html" ? document : document.querySelector(selector)!
+      return (await run(context, { ...options, resultTypes: ["violations"] })).violations
+    },
+    [TAGS, part] as const
+  )
   return violations.flatMap(({ help, id, nodes }) =>
     nodes.map(({ failureSummary, target }) => `${id}: ${help} (${target.join(" ")}) ${failureSummary ?? ""}`)
   )

@@ -14,6 +14,7 @@ import {
 import { SESSION_MS } from "./ApprovalSite.ts"
 import { describeInBrowser } from "./BrowserSuite.ts"
 import { assertFits, GOOD_TARGET_PX, LEAST_TARGET_PX, targetsOf } from "./PageGeometry.ts"
+import { standClock } from "./StandingClock.ts"
 
 const PHONE = { width: 360, height: 740 }
 const DESKTOP = { width: 1280, height: 900 }
@@ -175,14 +176,13 @@ describeInBrowser("accessibility of the approval page (part 6)", { profile: AS_U
   it("holds after the time has run out on the open page", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newBrowser()
-    await page.clock.install()
+    const clock = await standClock(page)
     await page.goto(link.url)
-    await page.clock.runFor(SESSION_MS - 30_000)
+    await clock.setSecondsLeft(30)
     await assertHolds(page, "last minute")
     suite.site.advance(SESSION_MS)
-    await page.clock.runFor(31_000)
+    await clock.setSecondsLeft(0)
     await assertClosed(page)
-    await page.clock.resume()
     await assertHolds(page, "expired")
   })
 

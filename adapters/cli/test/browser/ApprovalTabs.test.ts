@@ -14,6 +14,7 @@ import { SESSION_MS } from "./ApprovalSite.ts"
 import { addAuthenticator } from "./Authenticator.ts"
 import { describeInBrowser } from "./BrowserSuite.ts"
 import { assertSays } from "./PageWordChecks.ts"
+import { standClock } from "./StandingClock.ts"
 
 describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (suite) => {
   const stateOf = async (mandateId: string) => (await suite.site.mandate(mandateId)).state
@@ -127,15 +128,14 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
   it("count down and close at the end, even with a dialog open", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newBrowser()
-    await page.clock.install()
+    const clock = await standClock(page)
     await addAuthenticator(page, { isTouched: false })
     await page.goto(link.url)
     assert.match(await seenText(page.locator(PART.timer)), /[45]:\d\d/u)
     await pressUntilAsked(page)
-    await page.clock.runFor(SESSION_MS - 10_000)
-    assert.match(await seenText(page.locator(PART.timer)), /0?0:[01]\d/u)
+    await clock.setSecondsLeft(10)
     suite.site.advance(SESSION_MS)
-    await page.clock.runFor(11_000)
+    await clock.setSecondsLeft(0)
     await assertClosed(page)
     assert.strictEqual(await stateOf(link.mandateId), "PENDING_APPROVAL")
     const said = await mainText(page)
@@ -152,12 +152,10 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
   it("reload and continue when the browser's clock ends before the session", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newBrowser()
-    await page.clock.install()
+    const clock = await standClock(page)
     await addAuthenticator(page)
     await page.goto(link.url)
-    const again = page.waitForEvent("load")
-    await page.clock.runFor(SESSION_MS + 1000)
-    await again
+    await Promise.all([page.waitForEvent("load"), clock.setSecondsLeft(0)])
     assert.match(await seenText(page.locator(PART.timer)), /[45]:\d\d/u)
     await approveThrough(page)
     assert.strictEqual(await stateOf(link.mandateId), "ACTIVE")
@@ -185,7 +183,7 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
   it("warn a minute before the end, and assertively at the end, also for screen readers", async () => {
     const link = await suite.site.newLink()
     const page = await suite.newBrowser({ viewport: { width: 390, height: 500 } })
-    await page.clock.install()
+    const clock = await standClock(page)
     await page.goto(link.url)
     const spoken = async () => (await page.getByRole("status").allInnerTexts()).join(" ")
     const alarm = async () => (await page.getByRole("alert").allInnerTexts()).join(" ")
@@ -201,19 +199,19 @@ describeInBrowser("approval pages in several tabs and over time (part 6)", {}, (
       for (const id of ["announcement", "alarm"])
         changes.observe(document.getElementById(id)!, { childList: true, characterData: true, subtree: true })
     })
-    await page.clock.runFor(SESSION_MS - 59_000)
+    await clock.setSecondsLeft(59)
     assert.match(await spoken(), /minute/iu)
     assert.strictEqual(await alarm(), "")
     for (const place of [0, 10_000]) {
       await page.evaluate((top) => scrollTo(0, top), place)
       assert.isTrue(await hurry.evaluate((bar) => bar.getBoundingClientRect().bottom <= innerHeight + 1))
-      assert.match(await seenText(hurry), /0:5\d/u)
+      assert.match(await seenText(hurry), /0:59/u)
     }
-    await page.clock.runFor(45_000)
+    await clock.setSecondsLeft(14)
     assert.match(await alarm(), /20 seconds/iu)
     assert.strictEqual(await page.locator("body").getAttribute("data-spoken"), "2")
     suite.site.advance(SESSION_MS)
-    await page.clock.runFor(15_000)
+    await clock.setSecondsLeft(0)
     await assertClosed(page)
     assertSays(await mainText(page), "expired")
   })

@@ -7,7 +7,7 @@ const USUAL_PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "google-
 /** A program that does not tell its version by then does not run here, in milliseconds. */
 const VERSION_TIMEOUT_MS = 20_000
 /** Longest wait for anything in a page, in milliseconds: a busy machine is slow, a fault never comes. */
-const PATIENCE_MS = 20_000
+const PATIENCE_MS = 60_000
 
 export const NO_CHROMIUM =
   "Tests in a real browser are skipped: there is no Chromium that runs here. Install chromium (apt-get install chromium) or set CHROMIUM_PATH to one.\n"
