@@ -15,7 +15,7 @@ import { selfSignedCertificate } from "./SelfSignedCertificate.ts"
 const HOSTS = ["approve.example", "shop.example", "attacker.example"]
 
 /** A browser takes its time on a busy machine, in milliseconds. */
-const TEST_TIMEOUT_MS = 240_000
+export const TEST_TIMEOUT_MS = 240_000
 
 export interface SuiteOptions {
   /** Whether the site is served over HTTPS, on hosts that have nothing in common. Default: on `http://localhost`. */

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { assert, describe, it } from "@effect/vitest"
+import { TEST_TIMEOUT_MS } from "./BrowserSuite.ts"
 import { chromiumPath, NO_CHROMIUM, startChromium } from "./ChromiumUnderTest.ts"
 
 const program = chromiumPath()
@@ -32,6 +33,7 @@ describe("the browser under test", () => {
       await close()
       assert.isFalse(browser.isConnected())
       assert.strictEqual(children().length, before)
-    }
+    },
+    TEST_TIMEOUT_MS
   )
 })
