@@ -1,7 +1,7 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { CLOCK } from "../src/PostgresReads.ts"
+import { CLOCK } from "../src/ports/PostgresReads.ts"
 import type { TextRow } from "./Tables.ts"
 import type { WebhookPlace } from "./WebhookPorts.ts"
 

@@ -18,12 +18,12 @@ import { storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
-import { mayShare } from "./AppendLanes.ts"
-import type { FolderLost } from "./FolderLock.ts"
+import { mayShare } from "./append/AppendLanes.ts"
+import { makeAppend } from "./append/PostgresAppend.ts"
+import { makeAppendGroup } from "./append/PostgresAppendGroup.ts"
 import * as PgliteStore from "./PgliteStore.ts"
-import { makeAppend } from "./PostgresAppend.ts"
-import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import { portsWith } from "./PostgresStore.ts"
+import type { FolderLost } from "./pglite/FolderLock.ts"
 
 storeContract("PgliteStore", () => preparedStore, { clock: "live" })
 

@@ -3,20 +3,20 @@ import { PGlite } from "@electric-sql/pglite"
 import { Data, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
-import { DEFAULT_LANES, type LaneOptions } from "./AppendLanes.ts"
+import { DEFAULT_LANES, type LaneOptions } from "./append/AppendLanes.ts"
+import type { PostgresClients } from "./connection/PostgresClients.ts"
+import { guardHistory } from "./history/HistoryGuard.ts"
+import { type MigrationFailed, migrate } from "./Migrate.ts"
+import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, type PostgresPorts, portsOf } from "./PostgresStore.ts"
 import {
   type FolderHeld,
   type FolderHold,
   type FolderLost,
   type FolderUnusable,
   holdFolder
-} from "./FolderLock.ts"
-import { guardHistory } from "./HistoryGuard.ts"
-import { type MigrationFailed, migrate } from "./Migrate.ts"
-import { type ProtocolSession, streamsTo } from "./PgliteStream.ts"
-import type { PostgresClients } from "./PostgresClients.ts"
-import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, type PostgresPorts, portsOf } from "./PostgresStore.ts"
-import { closeToOthers, type FolderExposed } from "./PrivateFolder.ts"
+} from "./pglite/FolderLock.ts"
+import { type ProtocolSession, streamsTo } from "./pglite/PgliteStream.ts"
+import { closeToOthers, type FolderExposed } from "./pglite/PrivateFolder.ts"
 
 /** The folder does not open as a database. */
 export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{

@@ -13,8 +13,8 @@ import {
 } from "@svc/testkit/StoreFixtures"
 import { Cause, Deferred, Effect, Exit, Fiber, Option, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { CallTimeout } from "../src/connection/StoreFault.ts"
 import { inSchema } from "../src/Migrations.ts"
-import { CallTimeout } from "../src/StoreFault.ts"
 import { clockOf } from "./ProgramsOnPostgres.ts"
 import {
   addEvent,

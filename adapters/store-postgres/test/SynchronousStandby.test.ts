@@ -6,8 +6,8 @@ import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
 import { Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { CallTimeout } from "../src/connection/StoreFault.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { CallTimeout } from "../src/StoreFault.ts"
 import {
   addEvent,
   assertUnavailable,

@@ -3,11 +3,11 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Fiber, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { PostgresClients } from "../src/connection/PostgresClients.ts"
+import { DatabaseUnsuitable } from "../src/connection/ServerRequirements.ts"
+import { guarded, StatementRefused } from "../src/connection/StoreFault.ts"
 import { inSchema } from "../src/Migrations.ts"
-import type { PostgresClients } from "../src/PostgresClients.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { DatabaseUnsuitable } from "../src/ServerRequirements.ts"
-import { guarded, StatementRefused } from "../src/StoreFault.ts"
 import {
   addEvent,
   assertUnavailable,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { historyUnacknowledged } from "@svc/store-postgres/PostgresHistory"
+import { historyUnacknowledged } from "@svc/store-postgres/history/PostgresHistory"
 import { Cause, Console, Effect } from "effect"
 import * as JsonLog from "./JsonLog.ts"
 

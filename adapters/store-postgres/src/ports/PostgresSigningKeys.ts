@@ -8,10 +8,10 @@ import {
 } from "@svc/domain/ports/SigningKeyRecords"
 import type { JsonWebKeyEs256 } from "@svc/protocol/KeySet"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
+import { readPlain, writePlain } from "../RecordCodec.ts"
 import { CLOCK } from "./PostgresReads.ts"
-import { readPlain, writePlain } from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
 
 /** Keys that belong to the whole deployment have no organization. */
 const DEPLOYMENT = ""

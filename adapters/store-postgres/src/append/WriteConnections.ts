@@ -6,7 +6,7 @@ import type { Reactivity } from "effect/reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Borrower, Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
-import { isOfSession, refusesWrites, sqlStateOf } from "./SqlState.ts"
+import { isOfSession, refusesWrites, sqlStateOf } from "../connection/SqlState.ts"
 
 /** Longest that a connection for writes is used: a session keeps the settings that it began with. */
 export const WRITE_CONNECTION_LIFETIME: Duration.Input = "5 minutes"

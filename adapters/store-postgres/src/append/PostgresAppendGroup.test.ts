@@ -10,11 +10,11 @@ import {
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Context, Effect, Exit, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { PostgresClients } from "../connection/PostgresClients.ts"
+import * as PgliteStore from "../PgliteStore.ts"
+import { portsOf } from "../PostgresStore.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
-import * as PgliteStore from "./PgliteStore.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
-import type { PostgresClients } from "./PostgresClients.ts"
-import { portsOf } from "./PostgresStore.ts"
 
 const nameOf = (outcome: GroupOutcome): string => {
   if (outcome === "alone") return outcome

@@ -6,8 +6,8 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { guarded } from "./StoreFault.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 
 /** A commit of its own, without a row: it waits for the standbys as every other does, and so for all commits before it. */
 const COMMIT = "select pg_logical_emit_message(true, 'svc', '')::text as position"

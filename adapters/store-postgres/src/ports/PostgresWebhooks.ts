@@ -5,9 +5,9 @@ import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
-import { inLockOrder } from "./PostgresAppend.ts"
-import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
-import { CLOCK } from "./PostgresReads.ts"
+import { inLockOrder } from "../append/PostgresAppend.ts"
+import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 import {
   comparable,
   isStorable,
@@ -15,8 +15,8 @@ import {
   readEndpoint,
   writeAttempts,
   writeEndpoint
-} from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
+} from "../RecordCodec.ts"
+import { CLOCK } from "./PostgresReads.ts"
 
 type Service = WebhookStore["Service"]
 type Query<Method extends keyof Service> = Parameters<Service[Method]>[0]

@@ -2,10 +2,10 @@ import type { ApiKey, Organization } from "@svc/domain/organization/Organization
 import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
+import { isStorable, readPlain, writePlain } from "../RecordCodec.ts"
 import { CLOCK } from "./PostgresReads.ts"
-import { isStorable, readPlain, writePlain } from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
 
 const FIND = "select o.record from {schema}.organization o where o.organization = $1::text"
 

@@ -1,8 +1,8 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { Acknowledged, DatabaseIdentity, StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { Data, Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { guarded } from "./StoreFault.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 
 /** The cause of every 503 until an operator has acknowledged the change. */
 export class HistoryUnacknowledged extends Data.TaggedError("HistoryUnacknowledged")<Record<never, never>> {

@@ -14,7 +14,8 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 import {
   isStorable,
   RECORD_SCHEMA,
@@ -24,8 +25,7 @@ import {
   readSession,
   readSubject,
   UnreadableRecord
-} from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
+} from "../RecordCodec.ts"
 
 /** The store's clock, in nanoseconds since the epoch (`schema/StoreClock.ts`). */
 export const CLOCK = "{schema}.store_clock()"

@@ -1,10 +1,10 @@
 import { Stale } from "@svc/domain/ports/MandateStore"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
+import { readSubject, writeSubject } from "../RecordCodec.ts"
 import { CLOCK } from "./PostgresReads.ts"
-import { readSubject, writeSubject } from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
 
 const LOAD = `select clock.now as clock, s.record, s.revision
 from (select ${CLOCK} as now) clock

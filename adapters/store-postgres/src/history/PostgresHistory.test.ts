@@ -11,11 +11,11 @@ import { createdChange } from "@svc/testkit/StoreFixtures"
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { PostgresClients } from "../connection/PostgresClients.ts"
+import { connect } from "../PgliteStore.ts"
+import { portsOf } from "../PostgresStore.ts"
 import { guardHistory, HISTORY_FAULT } from "./HistoryGuard.ts"
-import { connect } from "./PgliteStore.ts"
-import type { PostgresClients } from "./PostgresClients.ts"
 import { HistoryUnacknowledged } from "./PostgresHistory.ts"
-import { portsOf } from "./PostgresStore.ts"
 
 /** The connections below the ports, for what no port can do: to be another database. */
 class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/test/Clients") {}

@@ -3,8 +3,8 @@ import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { type Effect, Result } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { inSchema } from "./Migrations.ts"
-import type { WriteConnections } from "./WriteConnections.ts"
+import type { WriteConnections } from "../append/WriteConnections.ts"
+import { inSchema } from "../Migrations.ts"
 
 /**
  * The connections of a store. One slow statement holds up those that share its connection, so whatever can wait for

@@ -1,7 +1,7 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Cause, Context, Data, type Duration, Effect } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { UnreadableRecord } from "./RecordCodec.ts"
+import { UnreadableRecord } from "../RecordCodec.ts"
 import { isOfData, sqlStateOf } from "./SqlState.ts"
 
 /** Longest that one statement may take, unless the caller says otherwise. A frozen server never answers by itself. */

@@ -1,10 +1,10 @@
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { Clock, Effect } from "effect"
-import { MIGRATIONS } from "./Migrations.ts"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { isDurable } from "./ServerRequirements.ts"
-import { CallTimeout, guarded } from "./StoreFault.ts"
-import type { FailedWrites } from "./WriteConnections.ts"
+import type { FailedWrites } from "../append/WriteConnections.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { isDurable } from "../connection/ServerRequirements.ts"
+import { CallTimeout, guarded } from "../connection/StoreFault.ts"
+import { MIGRATIONS } from "../Migrations.ts"
 
 /** Asked on a connection that writes: a session keeps the settings that it began with, and only its own tell. */
 const HEALTH = `select array(select m.name from {schema}.migration m) as migrations,

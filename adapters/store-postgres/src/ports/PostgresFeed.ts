@@ -6,9 +6,9 @@ import {
   PositionRefused
 } from "@svc/domain/ports/EventFeed"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { RECORD_SCHEMA, UnreadableRecord } from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
+import { RECORD_SCHEMA, UnreadableRecord } from "../RecordCodec.ts"
 
 interface FeedRow {
   /** Null where no event comes after the position. */

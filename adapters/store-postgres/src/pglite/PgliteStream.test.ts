@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { preparedPglite } from "../test/PreparedPglite.ts"
+import { preparedPglite } from "../../test/PreparedPglite.ts"
 import { streamsTo } from "./PgliteStream.ts"
 
 const openDatabase = Effect.flatMap(preparedPglite, (dataDir) =>

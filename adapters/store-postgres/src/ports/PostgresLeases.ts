@@ -1,7 +1,7 @@
 import type { DueLeases, DueStream } from "@svc/domain/ports/DueLeases"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
-import { guarded } from "./StoreFault.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 
 const TAKE = "select o_organization, o_mandate from {schema}.lease_due($1::text, $2::bigint, $3::bigint)"
 

@@ -12,8 +12,8 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
-import type { AppendRefusal } from "./AppendLanes.ts"
-import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
+import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 import {
   comparable,
   isStorable,
@@ -23,8 +23,8 @@ import {
   writeReservation,
   writeSession,
   writeSubject
-} from "./RecordCodec.ts"
-import { guarded } from "./StoreFault.ts"
+} from "../RecordCodec.ts"
+import type { AppendRefusal } from "./AppendLanes.ts"
 
 type Outcome = "appended" | "stale" | "out_of_time" | "claim_taken" | "newer" | "broken"
 

@@ -1,8 +1,8 @@
 import type { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "./PostgresClients.ts"
+import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded } from "../connection/StoreFault.ts"
 import { CLOCK } from "./PostgresReads.ts"
-import { guarded } from "./StoreFault.ts"
 
 const RECORD = `insert into {schema}.operator_log (organization, at, entry, operator, command, arguments)
 values ($1::text, ${CLOCK}, $2::text, $3::text, $4::text, $5::text)`

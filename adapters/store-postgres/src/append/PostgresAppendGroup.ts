@@ -1,11 +1,11 @@
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect, Exit } from "effect"
+import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { guarded, StatementRefused } from "../connection/StoreFault.ts"
+import { comparable, RECORD_SCHEMA, writeMandate } from "../RecordCodec.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
 import { authorizationColumns, byBytes, fault } from "./PostgresAppend.ts"
-import { type Parameter, type PostgresClients, statement } from "./PostgresClients.ts"
-import { comparable, RECORD_SCHEMA, writeMandate } from "./RecordCodec.ts"
-import { guarded, StatementRefused } from "./StoreFault.ts"
 
 interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
