@@ -76,7 +76,7 @@ export interface CountedAuthorization {
   readonly order: number
   readonly amount: bigint
   readonly commitment: string
-  /** The periods that hold its use. */
+  /** The periods of its decision, which hold its use. */
   readonly periods: ReadonlyArray<BudgetPeriod>
   /** Nanoseconds since the epoch; with `expiresAt` of use for an ALLOW alone. */
   readonly executeBefore: bigint
@@ -95,8 +95,9 @@ export interface CountedMandate {
   readonly budget: RecountBudget
   readonly texts: Array<string>
   readonly events: Array<Recorded>
-  /** In order of creation, as those of them that are open. */
+  /** In order of creation. */
   readonly authorizations: Map<string, CountedAuthorization>
+  /** Those of them that are RESERVED, in the same order. */
   readonly open: Map<string, CountedAuthorization>
   state: string
   version: number
@@ -194,47 +195,43 @@ const checkAllow = ({ at, check, event, mandate }: Entry, authorization: Counted
   )
 }
 
-/** When an ALLOW of this instant must be executed: within the time that was asked for, and within the window. */
-const deadlineOf = ({ at, event, mandate }: Entry): bigint => {
-  const asked = at + BigInt(event.data.execution_window_seconds) * NANOS_PER_SECOND
+/** The authorization that a decision makes, its deadlines worked out from what was asked for. */
+const authorizationOf = ({ at, event, mandate }: Entry): CountedAuthorization => {
+  const { commitment, execution_window_seconds, proposed_action, report_grace_seconds = 0 } = event.data
+  const asked = at + BigInt(execution_window_seconds) * NANOS_PER_SECOND
   const end = nanosOf(mandate.terms.window.ends_at)
-  return asked < end ? asked : end
+  const executeBefore = asked < end ? asked : end
+  return {
+    id: event.authorization_id,
+    order: mandate.authorizations.size + 1,
+    amount: BigInt(proposed_action.payment.amount),
+    commitment,
+    periods: mandate.budget.periodsAt(at),
+    executeBefore,
+    expiresAt: executeBefore + BigInt(report_grace_seconds) * NANOS_PER_SECOND,
+    state: DECISIONS[event.type]?.[1] ?? "",
+    terminalEvents: 0,
+    late: false,
+    refunded: 0n
+  }
 }
 
 const decide = (entry: Entry): void => {
   const { at, check, event, mandate } = entry
   const { authorizations, budget, open } = mandate
-  const { authorization_id: id, data } = event
-  const [decision, state] = DECISIONS[event.type] ?? ["", ""]
-  const isAllowed = state === "RESERVED"
-  const usage = canonical(budget.usageAt(at))
-  check("decisions under their type", data.decision === decision, data.decision)
-  check("reasons of all but ALLOW", (data.reasons.length === 0) === isAllowed, canonical(data.reasons))
-  check(
-    "usage as decided on",
-    canonical(data.usage) === usage,
-    `on ${canonical(data.usage)}, counted ${usage}`
-  )
+  const { decision, reasons, usage } = event.data
+  const [shown, counted] = [canonical(usage), canonical(budget.usageAt(at))]
+  const authorization = authorizationOf(entry)
+  const { amount, id, periods, state } = authorization
+  check("decisions under their type", decision === DECISIONS[event.type]?.[0], decision)
+  check("reasons of all but ALLOW", (reasons.length === 0) === (state === "RESERVED"), canonical(reasons))
+  check("usage as decided on", shown === counted, `on ${shown}, counted ${counted}`)
   check("one decision per authorization", !authorizations.has(id), id)
-  const executeBefore = deadlineOf(entry)
-  const authorization: CountedAuthorization = {
-    id,
-    order: authorizations.size + 1,
-    amount: BigInt(data.proposed_action.payment.amount),
-    commitment: data.commitment,
-    periods: isAllowed ? budget.periodsAt(at) : [],
-    executeBefore,
-    expiresAt: executeBefore + BigInt(data.report_grace_seconds ?? 0) * NANOS_PER_SECOND,
-    state,
-    terminalEvents: 0,
-    late: false,
-    refunded: 0n
-  }
   authorizations.set(id, authorization)
-  if (!isAllowed) return
+  if (state !== "RESERVED") return
   open.set(id, authorization)
   checkAllow(entry, authorization)
-  budget.spend("reserved", authorization.amount, authorization.periods)
+  budget.spend("reserved", amount, periods)
   const over = budget.overspent(["committed", "reserved", "late"])
   check("budgets kept, late use counted, at each ALLOW", over.length === 0, `over ${over.join(", ")}`)
 }
