@@ -11,7 +11,7 @@ type Facts = ReadonlyArray<Fact>
 
 const MANDATE = "mnd_1"
 
-/** Minutes and seconds may be left out. */
+/** A date and an hour, with or without minutes, as the service writes an instant. */
 const instant = (text: string): string => `${text}${":00:00".slice(text.length - 13)}.000000000Z`
 
 let identifiers = 0
