@@ -414,6 +414,18 @@ describe("the recount of journals", () => {
     assertFinds(found, forge(chained(recurring())))
   })
 
+  it("counts late use in the periods that go on, not in one that has ended (part 5)", () => {
+    const { append, mandates } = recountJournals(collectChecks())
+    for (const text of chained(recurring())) append(MANDATE, text)
+    const periods = [...(mandates.get(MANDATE)?.budget.periods.values() ?? [])]
+    const late = periods.map(({ period, use }) => [period.shown.starts_at, use.late])
+    assert.deepStrictEqual(late, [
+      [WEEK.starts_at, { amount: 0n, executions: 0 }],
+      [MONTH.starts_at, { amount: 450n, executions: 1 }],
+      [NEXT_WEEK.starts_at, { amount: 0n, executions: 0 }]
+    ])
+  })
+
   it("has a fault planted for each of its checks", () => {
     const made = audited(chained(recurring())).counts.keys()
     const planted = [...RECURRING, ...TEXTS].map(([, found]) => found)
