@@ -1,17 +1,19 @@
 /**
- * Holds the tables against themselves and against what clients were answered. It shares no code with the packages
- * that wrote them: it has hashes, canonical form, calendar and arithmetic of its own.
+ * Holds the tables against themselves, a recount of the journals in them, and what clients were answered. It shares no
+ * code with the packages that wrote them.
  */
+import { type AuditLog, type AuditReport, collectChecks } from "@svc/testkit/AuditLog"
 import {
-  type AuditLog,
+  type CountedMandate,
   canonical,
-  fingerprintOf,
-  isKept,
-  isUnused,
+  digestOf,
   type Recorded,
-  type Recount,
-  recount
-} from "./JournalRecount.ts"
+  recountJournals
+} from "@svc/testkit/JournalRecount"
+import { COUNTERS, type Use } from "@svc/testkit/RecountBudget"
+import { nanosOf } from "@svc/testkit/RecountCalendar"
+
+type Recounts = ReadonlyMap<string, CountedMandate>
 
 type Row = Readonly<Record<string, string | null>>
 
@@ -37,12 +39,6 @@ export interface AuditInput {
   readonly approved: ReadonlyArray<string>
 }
 
-export interface AuditReport {
-  /** How often each check was made. */
-  readonly counts: ReadonlyMap<string, number>
-  readonly faults: ReadonlyArray<string>
-}
-
 const groupBy = <A>(
   rows: ReadonlyArray<A>,
   keyOf: (row: A) => string
@@ -58,19 +54,34 @@ const groupBy = <A>(
 
 const recordIn = (text: string | null | undefined): Recorded => JSON.parse(text ?? "null")?.value
 
-const nanosOf = (occurredAt: string): string =>
-  `${Date.parse(`${occurredAt.slice(0, 19)}Z`) / 1000}${occurredAt.slice(20, 29)}`
+const fingerprintOf = (operation: string, path: object, body: object): string =>
+  digestOf(canonical({ operation, path_parameters: path, body }))
+
+/** Whether six counters as a snapshot keeps them are these. */
+const isKept = (use: Use, kept: Recorded): boolean =>
+  COUNTERS.every(
+    (counter) =>
+      kept[`${counter}Amount`] === String(use[counter].amount) &&
+      kept[`${counter}Executions`] === use[counter].executions
+  )
+
+const isUnused = (use: Use): boolean => COUNTERS.every((counter) => use[counter].executions === 0)
 
 /** The row of a stream, and the snapshot in it, against the recount of its events. */
-const checkStream = (stream: Row, rows: ReadonlyArray<Row>, counted: Recount, { check }: AuditLog): void => {
+const checkStream = (
+  stream: Row,
+  rows: ReadonlyArray<Row>,
+  counted: CountedMandate,
+  { check }: AuditLog
+): void => {
   const about = stream.mandate ?? ""
-  const { events } = counted
+  const { budget, events } = counted
   const head = events.at(-1)
   check(
     "heads of streams",
     stream.seq === String(events.length) &&
       stream.hash === head.hash &&
-      stream.occurred_at === nanosOf(head.occurred_at) &&
+      stream.occurred_at === String(nanosOf(head.occurred_at)) &&
       stream.bytes === String(rows.reduce((sum, { text }) => sum + Buffer.byteLength(text ?? ""), 0)),
     `${about} does not end where its row says`
   )
@@ -91,17 +102,17 @@ const checkStream = (stream: Row, rows: ReadonlyArray<Row>, counted: Recount, { 
     kept.authorizationCount === counted.authorizations.size,
     `${about} counts authorizations wrong`
   )
-  check("snapshot usage", isKept(counted.totals, kept.totals), `${about} keeps other totals`)
+  check("snapshot usage", isKept(budget.totals, kept.totals), `${about} keeps other totals`)
   const keptKeys = new Set<string>()
   for (const period of kept.periods) {
-    const key = `${period.period}:${BigInt(period.startsAt) / 1_000_000n}`
+    const key = `${period.period}:${period.startsAt}`
     keptKeys.add(key)
-    const use = counted.periods.get(key)?.use
+    const use = budget.periods.get(key)?.use
     const holds = use === undefined ? period.counters.committedExecutions === 0 : isKept(use, period.counters)
     check("snapshot usage", holds, `${about} keeps other use of period ${key}`)
   }
-  for (const [key, { end, use }] of counted.periods) {
-    const isCurrent = end > Date.parse(head.occurred_at) || use.executions[1] > 0
+  for (const [key, { period, use }] of budget.periods) {
+    const isCurrent = period.endsAt > nanosOf(head.occurred_at) || use.reserved.executions > 0
     if (isCurrent && !isUnused(use)) check("snapshot usage", keptKeys.has(key), `${about} lost period ${key}`)
   }
 }
@@ -109,7 +120,7 @@ const checkStream = (stream: Row, rows: ReadonlyArray<Row>, counted: Recount, { 
 const checkAuthorizations = (
   mandate: string,
   rows: ReadonlyArray<Row>,
-  counted: Recount,
+  counted: CountedMandate,
   { check }: AuditLog
 ): void => {
   check(
@@ -144,7 +155,7 @@ const checkAuthorizations = (
   }
   check(
     "open rows hold what is reserved",
-    reserved === counted.totals.amounts[1],
+    reserved === counted.budget.totals.reserved.amount,
     `${mandate} holds ${reserved}`
   )
 }
@@ -174,7 +185,7 @@ const DONE: Readonly<Record<string, { readonly type: string; readonly mark: (bod
 const DECISION = /^authorization\.(reserved|denied|indeterminate)$/u
 
 /** Every effect in the journals under the mark that its write gave it. */
-const effectsOf = (recounts: ReadonlyMap<string, Recount>) => {
+const effectsOf = (recounts: Recounts) => {
   const effects: Array<{ readonly mark: string; readonly resource: string; readonly data: Recorded }> = []
   for (const [mandate, { events }] of recounts) {
     for (const event of events) {
@@ -207,11 +218,7 @@ const holdsContent = (write: Write, data: Recorded): boolean => {
   )
 }
 
-const checkWrites = (
-  input: AuditInput,
-  recounts: ReadonlyMap<string, Recount>,
-  { check }: AuditLog
-): void => {
+const checkWrites = (input: AuditInput, recounts: Recounts, { check }: AuditLog): void => {
   const effects = effectsOf(recounts)
   for (const [mark, made] of effects)
     check("operations happened once", made.length === 1, `${mark} ${made.length} times`)
@@ -255,11 +262,7 @@ const checkWrites = (
 }
 
 /** Reports that were refused as conflicts stand in the journal, each once. */
-const checkConflicts = (
-  input: AuditInput,
-  recounts: ReadonlyMap<string, Recount>,
-  { check }: AuditLog
-): void => {
+const checkConflicts = (input: AuditInput, recounts: Recounts, { check }: AuditLog): void => {
   const recorded = new Map<string, number>()
   const conflictsOf = new Map<string, number>()
   for (const { events } of recounts.values()) {
@@ -283,11 +286,7 @@ const checkConflicts = (
   }
 }
 
-const checkCommitments = (
-  input: AuditInput,
-  recounts: ReadonlyMap<string, Recount>,
-  { check }: AuditLog
-): void => {
+const checkCommitments = (input: AuditInput, recounts: Recounts, { check }: AuditLog): void => {
   const claims = new Map(
     input.claims.filter(({ kind }) => kind === "commitment").map((claim) => [claim.name, claim])
   )
@@ -304,45 +303,32 @@ const checkCommitments = (
 
 /** Runs every check. */
 export const auditTables = (input: AuditInput): AuditReport => {
-  const counts = new Map<string, number>()
-  const faults: Array<string> = []
-  const log: AuditLog = {
-    check: (name, holds, about) => {
-      if (holds) counts.set(name, (counts.get(name) ?? 0) + 1)
-      else faults.push(`${name}: ${about}`)
-    }
-  }
+  const log = collectChecks()
   const events = groupBy(input.events, ({ mandate }) => mandate ?? "")
   const authorizations = groupBy(input.authorizations, ({ mandate }) => mandate ?? "")
-  const recounts = new Map<string, Recount>()
+  const { append, mandates } = recountJournals(log)
   for (const stream of input.streams) {
     const mandate = stream.mandate ?? ""
     const rows = [...(events.get(mandate) ?? [])].sort((one, other) => Number(one.seq) - Number(other.seq))
     log.check("streams have events", rows.length > 0, mandate)
     if (rows.length === 0) continue
-    const counted = recount(
-      rows.map(({ text }) => text ?? ""),
-      mandate,
-      log
-    )
-    recounts.set(mandate, counted)
-    log.check(
-      "events of their own organization",
-      counted.events[0].data.organization_id === input.organization,
-      mandate
-    )
+    for (const { text } of rows) append(mandate, text ?? "")
+    const counted = mandates.get(mandate)
+    if (counted === undefined) continue
+    const { organization_id } = counted.terms
+    log.check("events of their own organization", organization_id === input.organization, mandate)
     checkStream(stream, rows, counted, log)
     checkAuthorizations(mandate, authorizations.get(mandate) ?? [], counted, log)
   }
   for (const mandate of [...events.keys(), ...authorizations.keys()]) {
-    log.check("rows of known streams", recounts.has(mandate), mandate)
+    log.check("rows of known streams", mandates.has(mandate), mandate)
   }
   for (const mandate of input.approved) {
-    const approvals = recounts.get(mandate)?.events.filter(({ type }) => type === "mandate.approved")
+    const approvals = mandates.get(mandate)?.events.filter(({ type }) => type === "mandate.approved")
     log.check("acknowledged approvals are there", approvals?.length === 1, mandate)
   }
-  checkWrites(input, recounts, log)
-  checkConflicts(input, recounts, log)
-  checkCommitments(input, recounts, log)
-  return { counts, faults }
+  checkWrites(input, mandates, log)
+  checkConflicts(input, mandates, log)
+  checkCommitments(input, mandates, log)
+  return log
 }

@@ -3,6 +3,7 @@
  * with the packages that sent and recorded it: signatures are verified with `node:crypto` alone, and counters counted anew.
  */
 import { createHmac } from "node:crypto"
+import { type AuditLog, type AuditReport, collectChecks } from "@svc/testkit/AuditLog"
 
 type Row = Readonly<Record<string, string | null>>
 
@@ -48,10 +49,7 @@ export interface WebhookAuditInput {
   }
 }
 
-export interface WebhookAuditReport {
-  /** How often each check was made. */
-  readonly counts: ReadonlyMap<string, number>
-  readonly faults: ReadonlyArray<string>
+export interface WebhookAuditReport extends AuditReport {
   /** Attempts that were lost with their worker, and those of them that a receiver had taken for delivered. */
   readonly lost: { readonly all: number; readonly taken: number }
 }
@@ -78,7 +76,7 @@ interface Delivery {
   readonly attempts: ReadonlyArray<Attempt>
 }
 
-type Check = (name: string, holds: boolean, about: string) => void
+type Check = AuditLog["check"]
 
 const attemptsIn = (text: string | null | undefined): ReadonlyArray<Attempt> => {
   const written: ReadonlyArray<Omit<Attempt, "at"> & { readonly at: string }> =
@@ -348,12 +346,7 @@ const lostOf = (
 
 /** Runs every check. */
 export const auditWebhooks = (input: WebhookAuditInput): WebhookAuditReport => {
-  const counts = new Map<string, number>()
-  const faults: Array<string> = []
-  const check: Check = (name, holds, about) => {
-    if (holds) counts.set(name, (counts.get(name) ?? 0) + 1)
-    else faults.push(`${name}: ${about}`)
-  }
+  const { check, counts, faults } = collectChecks()
   const requests = requestsOf(input, check)
   const deliveries = deliveriesOf(input, check)
   const byKey = groupBy(requests, ({ endpoint, event }) => keyOf(endpoint, event))

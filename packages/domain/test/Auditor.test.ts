@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { sealEventText } from "@svc/protocol/EventHash"
 import type { JsonObject } from "@svc/protocol/Json"
+import { collectChecks } from "@svc/testkit/AuditLog"
 import { makeAuditor } from "@svc/testkit/Auditor"
 import { replayJournal } from "@svc/testkit/JournalReplay"
 import {
@@ -56,55 +58,87 @@ const withData = (
 ): ReadonlyArray<JsonObject> =>
   withEvent(events, at, { data: { ...(events[at]?.data as JsonObject), ...parts } })
 
+/** An auditor, and the names of the checks that did not hold since they were last asked for. */
+const audited = () => {
+  const log = collectChecks()
+  let seen = 0
+  const failed = (): ReadonlyArray<string> => {
+    const names = log.faults.slice(seen).map((fault) => fault.split(":")[0] ?? "")
+    seen = log.faults.length
+    return [...new Set(names)]
+  }
+  return { ...makeAuditor(log), failed }
+}
+
 describe("the auditor", () => {
   it.effect("finds nothing in an honest life", () =>
     Effect.gen(function* () {
       const { authorization, caller, mandate, texts } = yield* honest
-      const auditor = makeAuditor()
-      assert.deepStrictEqual(auditor.journal(mandate, texts, NOW), [])
-      assert.deepStrictEqual(auditor.mandateShown(yield* caller.read(mandate), NOW), [])
-      assert.deepStrictEqual(
-        auditor.authorizationShown(yield* caller.readAuthorization(authorization), NOW),
-        []
-      )
+      const auditor = audited()
+      auditor.journal(mandate, texts, NOW)
+      auditor.mandateShown(yield* caller.read(mandate), NOW)
+      auditor.authorizationShown(yield* caller.readAuthorization(authorization), NOW)
+      assert.deepStrictEqual(auditor.failed(), [])
       assert.deepStrictEqual(replayJournal(texts).faults, [])
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
   const forgeries: Readonly<
-    Record<string, (events: ReadonlyArray<JsonObject>) => ReadonlyArray<JsonObject>>
+    Record<
+      string,
+      readonly [found: string, forge: (events: ReadonlyArray<JsonObject>) => ReadonlyArray<JsonObject>]
+    >
   > = {
-    "an event left out": (events) => events.filter((_, index) => index !== 3),
-    "a second terminal event": (events) => [
-      ...events,
-      { ...(events[3] as JsonObject), id: "evt_second", mandate_version: 3 }
+    "an event left out": ["what is due comes first", (events) => events.filter((_, index) => index !== 3)],
+    "a second terminal event": [
+      "one terminal event per authorization",
+      (events) => [...events, { ...(events[3] as JsonObject), id: "evt_second", mandate_version: 3 }]
     ],
-    "an event told twice": (events) => [...events, events[3] as JsonObject],
-    "a caller's fact as the service's": (events) => withEvent(events, 3, { source: "SERVICE_VERIFIED" }),
-    "a version that did not change": (events) => withEvent(events, 4, { mandate_version: 2 }),
-    "time that turns back": (events) =>
-      withEvent(events, 3, { occurred_at: "2026-11-30T00:00:00.000000000Z" }),
-    "an ALLOW with reasons": (events) => withData(events, 2, { reasons: [{ code: "MANDATE_EXPIRED" }] }),
-    "an ALLOW after the window": (events) => withData(events, 2, { execute_before: "2028-01-01T00:00:00Z" }),
-    "consumed without a commit": (events) => events.filter((_, index) => index !== 2 && index !== 3)
+    "an event told twice": ["one event per identifier", (events) => [...events, events[3] as JsonObject]],
+    "a caller's fact as the service's": [
+      "sources of events",
+      (events) => withEvent(events, 3, { source: "SERVICE_VERIFIED" })
+    ],
+    "a version that did not change": ["versions", (events) => withEvent(events, 4, { mandate_version: 2 })],
+    "time that turns back": [
+      "order of time",
+      (events) => withEvent(events, 3, { occurred_at: "2026-11-30T00:00:00.000000000Z" })
+    ],
+    "an ALLOW with reasons": [
+      "reasons of all but ALLOW",
+      (events) => withData(events, 2, { reasons: [{ code: "MANDATE_EXPIRED" }] })
+    ],
+    "an ALLOW after the window": [
+      "deadlines of an ALLOW",
+      (events) => withData(events, 2, { execute_before: "2028-01-01T00:00:00Z" })
+    ],
+    "consumed without a commit": [
+      "what is due comes first",
+      (events) => events.filter((_, index) => index !== 2 && index !== 3)
+    ]
   }
-  for (const [title, forge] of Object.entries(forgeries)) {
+  for (const [title, [found, forge]] of Object.entries(forgeries)) {
     it.effect(`finds ${title}, the chain mended`, () =>
       Effect.gen(function* () {
         const { events, mandate } = yield* honest
-        assert.isAbove(makeAuditor().journal(mandate, rechained(forge(events)), NOW).length, 0)
+        const auditor = audited()
+        auditor.journal(mandate, rechained(forge(events)), NOW)
+        assert.include(auditor.failed(), found)
       }).pipe(Effect.provide(memoryPrograms()))
     )
   }
 
-  it.effect("finds an amount over the cap that the decision was said to keep", () =>
+  it.effect("finds a second ALLOW of a SINGLE mandate, and that its commitment is not its own", () =>
     Effect.gen(function* () {
       const { events, mandate } = yield* honest
       const two = events.slice(0, 3)
       const second = { ...(events[2] as JsonObject), authorization_id: "aut_2", id: "evt_2" }
-      const faults = makeAuditor().journal(mandate, rechained([...two, second]), NOW)
-      assert.isTrue(faults.some((fault) => fault.includes("beside another of a SINGLE mandate")))
-      assert.isTrue(faults.some((fault) => fault.includes("the commitment is that of")))
+      const auditor = audited()
+      auditor.journal(mandate, rechained([...two, second]), NOW)
+      assert.includeMembers(
+        [...auditor.failed()],
+        ["budgets kept, late use counted, at each ALLOW", "one authorization per commitment"]
+      )
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
@@ -114,36 +148,78 @@ describe("the auditor", () => {
       Effect.gen(function* () {
         const caller = makeCaller()
         yield* fromTheStart
-        const auditor = makeAuditor()
+        const auditor = audited()
         const { resource: mandate } = yield* caller.create()
         yield* caller.approve(mandate.id)
         const { resource } = yield* caller.propose(mandate.id, proposalBody(1))
         const texts = yield* storedJournal(caller.organization.id, mandate.id)
-        assert.deepStrictEqual(auditor.journal(mandate.id, texts, NOW), [])
-        assert.deepStrictEqual(auditor.authorizationShown(resource, NOW), [])
+        auditor.journal(mandate.id, texts, NOW)
+        auditor.authorizationShown(resource, NOW)
+        assert.deepStrictEqual(auditor.failed(), [])
         const late = "2026-12-01T00:05:00Z"
-        assert.isAbove(auditor.authorizationShown(resource, late).length, 0)
-        assert.isAbove(auditor.journal(mandate.id, texts, late).length, 0)
+        auditor.authorizationShown(resource, late)
+        assert.deepStrictEqual(auditor.failed(), ["can_execute while it may be"])
+        auditor.journal(mandate.id, texts, late)
+        assert.deepStrictEqual(auditor.failed(), ["everything due is recorded"])
         yield* TestClock.adjust("300 seconds")
         yield* caller.readAuthorization(resource.id)
         const after = yield* storedJournal(caller.organization.id, mandate.id)
-        assert.deepStrictEqual(auditor.journal(mandate.id, after, late), [])
-        assert.deepStrictEqual(
-          auditor.authorizationShown({ ...resource, state: "EXPIRED", can_execute: false }, late),
-          []
-        )
-        assert.isAbove(auditor.authorizationShown({ ...resource, can_execute: false }, late).length, 0)
-        assert.isAbove(auditor.journal(mandate.id, [...after.slice(1), "{}"], late).length, 0)
+        auditor.journal(mandate.id, after, late)
+        auditor.authorizationShown({ ...resource, state: "EXPIRED", can_execute: false }, late)
+        assert.deepStrictEqual(auditor.failed(), [])
+        auditor.authorizationShown({ ...resource, can_execute: false }, late)
+        assert.includeMembers([...auditor.failed()], ["authorizations as recorded", "outcomes stay"])
+        auditor.journal(mandate.id, [...after.slice(1), "{}"], late)
+        assert.include(auditor.failed(), "events as they were")
       }).pipe(Effect.provide(memoryPrograms()))
   )
 
+  it.effect("finds a mandate that is shown otherwise than recorded, or turns back", () =>
+    Effect.gen(function* () {
+      const { caller, mandate, texts } = yield* honest
+      const auditor = audited()
+      auditor.journal(mandate, texts, NOW)
+      const shown = yield* caller.read(mandate)
+      const { usage } = shown
+      auditor.mandateShown({ ...shown, usage: { ...usage, committed_amount: 1 } }, NOW)
+      assert.deepStrictEqual(auditor.failed(), ["usage as counted"])
+      auditor.mandateShown({ ...shown, description: "another" }, NOW)
+      assert.deepStrictEqual(auditor.failed(), ["mandates as recorded"])
+      auditor.mandateShown({ ...shown, state: "ACTIVE", version: 2, updated_at: "2026-11-30T00:00:00Z" }, NOW)
+      assert.includeMembers(
+        [...auditor.failed()],
+        ["versions never turn back", "time never turns back", "final states stay"]
+      )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("finds evidence that leaves an event out, or writes it otherwise", () =>
+    Effect.gen(function* () {
+      const { caller, mandate, texts } = yield* honest
+      const auditor = audited()
+      auditor.journal(mandate, texts, NOW)
+      const envelope = yield* caller.evidence(mandate)
+      const payload = new TextDecoder().decode(decodeBase64Url(envelope.payload))
+      auditor.evidenceServed(mandate, payload)
+      assert.deepStrictEqual(auditor.failed(), [])
+      auditor.evidenceServed(mandate, payload.replace(`${texts[0]},`, ""))
+      assert.deepStrictEqual(auditor.failed(), ["evidence as recorded", "event texts in evidence"])
+      auditor.evidenceServed(mandate, JSON.stringify(JSON.parse(payload), undefined, 1))
+      assert.deepStrictEqual(auditor.failed(), ["event texts in evidence"])
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
   it("finds a key with two inputs or two resources", () => {
-    const auditor = makeAuditor()
-    assert.deepStrictEqual(auditor.written("create", "k", "{}", "mnd_1"), [])
-    assert.deepStrictEqual(auditor.written("create", "k", "{}", "mnd_1"), [])
-    assert.deepStrictEqual(auditor.written("revoke", "k", "{}", "mnd_1"), ["k: one key, two inputs"])
-    assert.strictEqual(auditor.written("create", "k", "[]", "mnd_1").length, 1)
-    assert.strictEqual(auditor.written("create", "k", "{}", "mnd_2").length, 1)
+    const auditor = audited()
+    auditor.written("create", "k", "{}", "mnd_1")
+    auditor.written("create", "k", "{}", "mnd_1")
+    assert.deepStrictEqual(auditor.failed(), [])
+    auditor.written("revoke", "k", "{}", "mnd_1")
+    assert.deepStrictEqual(auditor.failed(), ["one input per key"])
+    auditor.written("create", "k", "[]", "mnd_1")
+    assert.deepStrictEqual(auditor.failed(), ["one input per key"])
+    auditor.written("create", "k", "{}", "mnd_2")
+    assert.deepStrictEqual(auditor.failed(), ["one resource per key"])
   })
 })
 
