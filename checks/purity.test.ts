@@ -4,6 +4,9 @@ import { join, relative } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { ROOT, sourceFiles, workspaces } from "./Imports.ts"
 
+/** The compiler on a busy machine, in milliseconds. */
+const COMPILER_MS = 120_000
+
 /** Each of these compiles with the types of Node and the DOM, and with neither of them. */
 const IMPURE = [
   'import { readFileSync } from "node:fs"\nexport const use = readFileSync',
@@ -64,7 +67,7 @@ describe.each(["protocol", "domain"])("packages/%s/tsconfig.pure.json", (name) =
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it("compiles every production source of its package", () => {
+  it("compiles every production source of its package", { timeout: COMPILER_MS }, () => {
     const compiled = tsc("--listFilesOnly", "-p", configuration).split("\n")
     const production = workspaces()
       .filter((workspace) => workspace.folder === `packages/${name}`)
@@ -77,7 +80,9 @@ describe.each(["protocol", "domain"])("packages/%s/tsconfig.pure.json", (name) =
     )
   })
 
-  it("rejects the platform, which the configuration of everything else accepts", () => {
+  it("rejects the platform, which the configuration of everything else accepts", {
+    timeout: COMPILER_MS
+  }, () => {
     assert.deepStrictEqual(
       rejected(name, configuration, "packages/protocol/web-standards.d.ts"),
       IMPURE.map((_, i) => `impure${i}`)

@@ -26,7 +26,10 @@ const SOUGHT = [
 ]
 
 /** Files beside the repository that some tests read where they are. */
-const BESIDE = ["vectors", "spec"].map((name) => join(root, "..", "shared", name))
+const BESIDE = [
+  process.env.SVC_TEST_VECTORS ?? join(root, "..", "shared", "vectors"),
+  join(root, "..", "shared", "spec")
+]
 
 const versionOf = (program: string): string => {
   const { status, stdout } = spawnSync(program, ["--version"], { encoding: "utf8", timeout: 20_000 })

@@ -1,11 +1,15 @@
 import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { decodeAttestationObject, parseAuthenticatorData } from "@simplewebauthn/server/helpers"
 import { PasskeyRefused, PasskeyVerifier } from "@svc/domain/ports/PasskeyVerifier"
 import { Effect, Exit, Redacted } from "effect"
 import { layer } from "./PasskeyVerifierWebAuthn.ts"
 
-const file = new URL("../../../../shared/vectors/webauthn-l3/webauthn-l3-vectors.json", import.meta.url)
+const vectors =
+  process.env.SVC_TEST_VECTORS ?? fileURLToPath(new URL("../../../../shared/vectors", import.meta.url))
+const file = join(vectors, "webauthn-l3/webauthn-l3-vectors.json")
 
 interface Ceremony {
   readonly challenge: string

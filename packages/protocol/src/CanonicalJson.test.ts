@@ -4,7 +4,7 @@ import { hasVectors, listVectors, readVectorJson, readVectorText } from "../test
 import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
 import type { JsonValue } from "./Json.ts"
 
-const RFC_8785 = "vectors/rfc8785-jcs"
+const RFC_8785 = "rfc8785-jcs"
 
 const fromHexText = (text: string) =>
   Uint8Array.from(text.trim().split(/\s+/u), (byte) => Number.parseInt(byte, 16))

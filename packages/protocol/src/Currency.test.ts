@@ -4,7 +4,7 @@ import { hasVectors, readVectorText } from "../test/PublicVectors.ts"
 import { formatMajorUnits, isCurrencyForm, minorUnit } from "./Currency.ts"
 import { ISO_4217_MINOR_UNITS, ISO_4217_PUBLISHED } from "./Iso4217.ts"
 
-const LIST = "vectors/iso4217/codes-all.csv"
+const LIST = "iso4217/codes-all.csv"
 
 describe.skipIf(!hasVectors(LIST))("the ISO 4217 list", () => {
   /** Code, minor unit and withdrawal date are the last columns but for the numeric code: no quoting there. */

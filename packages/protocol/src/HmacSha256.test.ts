@@ -4,7 +4,7 @@ import * as fc from "fast-check"
 import { hasVectors, readVectorJson } from "../test/PublicVectors.ts"
 import { hmacSha256 } from "./HmacSha256.ts"
 
-const WYCHEPROOF = "vectors/wycheproof/hmac_sha256_test.json"
+const WYCHEPROOF = "wycheproof/hmac_sha256_test.json"
 
 interface Wycheproof {
   readonly numberOfTests: number

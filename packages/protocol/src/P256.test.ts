@@ -4,7 +4,7 @@ import { hexToBytes } from "@noble/hashes/utils.js"
 import { hasVectors, readVectorJson } from "../test/PublicVectors.ts"
 import { isP256PublicKey, verifyP256 } from "./P256.ts"
 
-const WYCHEPROOF = "vectors/wycheproof/ecdsa_secp256r1_sha256_p1363_test.json"
+const WYCHEPROOF = "wycheproof/ecdsa_secp256r1_sha256_p1363_test.json"
 
 interface Wycheproof {
   readonly numberOfTests: number

@@ -20,7 +20,7 @@ const BEYOND = "The body holds an integer beyond 2^53-1."
 const OVERFLOW = "The body holds a number that overflows."
 const TOO_DEEP = "The body nests deeper than 32 levels."
 
-const JSON_TEST_SUITE = "vectors/jsontestsuite"
+const JSON_TEST_SUITE = "jsontestsuite"
 
 /** Valid JSON that the extra rules of part 1 refuse all the same. */
 const REFUSED_THOUGH_VALID: Readonly<Record<string, string>> = {

@@ -12,7 +12,7 @@ import {
   Timestamp
 } from "./Timestamp.ts"
 
-const RFC_3339 = "vectors/rfc3339-and-formats/date-time.json"
+const RFC_3339 = "rfc3339-and-formats/date-time.json"
 
 interface Group {
   readonly tests: ReadonlyArray<{

@@ -2,11 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const root = fileURLToPath(new URL("../../../../shared/", import.meta.url))
+const root =
+  process.env.SVC_TEST_VECTORS ?? fileURLToPath(new URL("../../../../shared/vectors", import.meta.url))
 
 const locate = (path: string): string => join(root, path)
 
-/** Whether a file or folder of the public test vectors is beside this checkout. */
+/** Whether a file or folder of the public test vectors is there. */
 export const hasVectors = (path: string): boolean => existsSync(locate(path))
 
 export const readVectorBytes = (path: string): Uint8Array => new Uint8Array(readFileSync(locate(path)))

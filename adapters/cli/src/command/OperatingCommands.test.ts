@@ -30,7 +30,7 @@ const folder = Effect.acquireRelease(
 /** The lines of the block, each as its words: without comments, what is continued on one line, without quotes. */
 const commandsOf = (text: string): ReadonlyArray<ReadonlyArray<string>> => {
   const section = text.slice(text.indexOf("\n## Commands"))
-  const block = /```sh\n(?<lines>[\s\S]*?)```/u.exec(section)?.groups?.lines ?? ""
+  const block = /```text\n(?<lines>[\s\S]*?)```/u.exec(section)?.groups?.lines ?? ""
   return block
     .replaceAll("\\\n", " ")
     .split("\n")

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { apiKeyRecord } from "@svc/domain/organization/ApiKey"
 import type { Organization } from "@svc/domain/organization/Organization"
@@ -151,6 +152,12 @@ const sampleOrganizationOf = (config: DevConfig, file: DevFile): SampleOrganizat
     ? { apiKey: Redacted.make(file.api_key, { label: "api_key" }), returnOrigin: file.return_origin }
     : undefined
 
+/** A new embedded database takes its time, in which there is nothing else to be seen. */
+const announceNewDatabase = ({ store }: DevConfig): Effect.Effect<void> =>
+  store !== "memory" && "pglite" in store && !existsSync(store.pglite)
+    ? Console.log(`Making a database in ${store.pglite}, once; this takes a while ...`)
+    : Effect.void
+
 /** The development server (part 9), until interrupted. It writes `dev.json` and its banner once it listens. */
 export const devServer = Effect.gen(function* () {
   yield* printSettingWarnings("dev")
@@ -191,6 +198,7 @@ export const devServer = Effect.gen(function* () {
       )
     })
   )
+  yield* announceNewDatabase(config)
   return yield* service.pipe(
     Layer.provide(returning),
     Layer.provide(portsLayer(server, { migrations: "run" })),
