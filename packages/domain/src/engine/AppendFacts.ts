@@ -20,7 +20,8 @@ import { sealFacts } from "./SealFacts.ts"
 /** How long a decision may wait to be appended before it is made again, in seconds. */
 const DECISION_LIFETIME_SECONDS = 5n
 
-type AppendFailure = Stale | OutOfTime | ClaimTaken | StoreUnavailable
+/** Why an append recorded nothing. */
+export type AppendFailure = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 
 /** What a program appends to a stream beside what is due. */
 export interface Addition {

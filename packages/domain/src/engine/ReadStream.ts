@@ -8,7 +8,7 @@ import {
 } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { NotFound } from "../Refusals.ts"
-import { appendDue } from "./AppendFacts.ts"
+import { type AppendFailure, appendDue } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
 import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
 
@@ -21,16 +21,21 @@ export const namedStream = (reference: StreamReference): StreamReference | undef
   return reference
 }
 
+/**
+ * Loads a stream and appends what is due, unless another append gets in first. For attempts that are repeated as a whole:
+ * one that has its turn must not wait for a turn.
+ */
+export const tryReadStream = Effect.fnUntraced(function* (
+  query: LoadQuery
+): Effect.fn.Return<CurrentStream, NotFound | AppendFailure, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const loaded = yield* store.load(query)
+  if (loaded.stream === undefined) return yield* new NotFound()
+  return yield* appendDue(asOf(loaded.stream, loaded.now))
+})
+
 /** Loads a stream, appends what is due, and gives the stream as it then is. */
 export const readStream = (
   query: LoadQuery
 ): Effect.Effect<CurrentStream, NotFound | StoreUnavailable, MandateStore | Randomness> =>
-  untilAppended(
-    streamTurnKey(query),
-    Effect.gen(function* () {
-      const store = yield* MandateStore
-      const loaded = yield* store.load(query)
-      if (loaded.stream === undefined) return yield* new NotFound()
-      return yield* appendDue(asOf(loaded.stream, loaded.now))
-    })
-  )
+  untilAppended(streamTurnKey(query), tryReadStream(query))

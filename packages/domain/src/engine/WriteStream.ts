@@ -11,10 +11,10 @@ import {
 } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { CommitmentReused, type IdempotencyKeyReused, NotFound } from "../Refusals.ts"
-import { appendDue, appendFacts } from "./AppendFacts.ts"
+import { type AppendFailure, appendDue, appendFacts } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
 import { keyedOperation, type Operation } from "./IdempotencyKey.ts"
-import { namedStream, readStream } from "./ReadStream.ts"
+import { namedStream, tryReadStream } from "./ReadStream.ts"
 import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
 import { validBody, type WriteRequest } from "./WriteRequest.ts"
 
@@ -40,9 +40,9 @@ export interface StreamWriteResult {
 const replay = (
   organization: string,
   resource: string
-): Effect.Effect<StreamWriteResult, NotFound | StoreUnavailable, MandateStore | Randomness> =>
+): Effect.Effect<StreamWriteResult, NotFound | AppendFailure, MandateStore | Randomness> =>
   Effect.map(
-    readStream({
+    tryReadStream({
       organization,
       stream: resource.startsWith("aut_") ? { authorization: resource } : { mandate: resource }
     }),

@@ -14,7 +14,7 @@ import { activePasskeys, enrolmentOf, mayEnrol } from "../approval/SubjectPasske
 import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
 import { keyedOperation } from "../engine/IdempotencyKey.ts"
-import { namedStream, readStream } from "../engine/ReadStream.ts"
+import { namedStream, tryReadStream } from "../engine/ReadStream.ts"
 import { streamTurnKey, untilAppended } from "../engine/UntilAppended.ts"
 import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
@@ -164,7 +164,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
     })
     if (loaded.held !== undefined) {
       yield* key.check(loaded.held)
-      const current = yield* readStream({
+      const current = yield* tryReadStream({
         organization: organization.id,
         stream: { approvalSession: loaded.held.resource },
         approval: true

@@ -18,7 +18,7 @@ import { appendFirst } from "../engine/AppendFacts.ts"
 import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
 import { keyedOperation } from "../engine/IdempotencyKey.ts"
 import { isAt, journalCursor, journalPosition } from "../engine/JournalCursor.ts"
-import { namedStream, readStream } from "../engine/ReadStream.ts"
+import { namedStream, readStream, tryReadStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
 import { untilAppended } from "../engine/UntilAppended.ts"
 import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
@@ -96,7 +96,7 @@ export const createMandate = Effect.fn("createMandate")(function* (
     const loaded = yield* store.load({ organization, idempotencyKey: key.name })
     if (loaded.held !== undefined) {
       yield* key.check(loaded.held)
-      const current = yield* readStream({ organization, stream: { mandate: loaded.held.resource } })
+      const current = yield* tryReadStream({ organization, stream: { mandate: loaded.held.resource } })
       return { resource: mandateResourceOf(current.state.mandate, current.now), replayed: true }
     }
     const body = yield* validBody(decodeCreate(request.body))
