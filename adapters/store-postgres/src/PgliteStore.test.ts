@@ -14,7 +14,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
-import { storeContract } from "@svc/testkit/StoreContract"
+import { appendStoreContract, storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
@@ -24,8 +24,12 @@ import * as PgliteStore from "./PgliteStore.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 import { portsWith } from "./PostgresStore.ts"
+import { CallTimeout } from "./StoreFault.ts"
 
-storeContract("PgliteStore", () => preparedStore, { clock: "live" })
+/** On a busy machine, statements that wait for the one session may wait for long. */
+const patient = Layer.succeed(CallTimeout, "2 minutes")
+
+storeContract("PgliteStore", () => Layer.merge(preparedStore, patient), { clock: "live" })
 
 /** Sends even a change that comes by itself through the statement for many, if it may go there. */
 const alwaysTogether = Layer.effectContext(
@@ -45,7 +49,7 @@ const alwaysTogether = Layer.effectContext(
   )
 ).pipe(Layer.provide(Reactivity.layer))
 
-storeContract("Grouped appends on PGlite", () => alwaysTogether, { clock: "live" })
+appendStoreContract("Grouped appends on PGlite", () => Layer.merge(alwaysTogether, patient))
 
 const newFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-pglite-"))),
@@ -64,7 +68,7 @@ const recordsIn = (options: PgliteStore.PgliteOptions) =>
 const kidsIn = (records: SigningKeyRecords["Service"]) =>
   Effect.map(records.list, ({ keys }) => keys.map(({ publicJwk }) => publicJwk.kid))
 
-const TIMEOUT = { timeout: 60_000 }
+const TIMEOUT = { timeout: 120_000 }
 
 /** Files that others could write if they came into the folder. */
 const writableIn = (folder: string): ReadonlyArray<string> =>

@@ -27,7 +27,7 @@ export interface TestStandby {
 /** The name by which the primary knows it. */
 const STANDBY_NAME = "svc_test_standby"
 
-const POLLS = 600
+const POLLS = 1200
 const POLL_MILLISECONDS = 50
 
 /** An address that stays while one server takes the place of another, as operators keep one for their services. */

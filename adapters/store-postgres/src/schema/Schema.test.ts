@@ -5,7 +5,7 @@ import { schemaCatalog } from "../../test/SchemaCatalog.ts"
 import { inSchema, preparation, printedMigrations } from "../Migrations.ts"
 import { schemaStatements } from "./Schema.ts"
 
-const TIMEOUT_MILLISECONDS = 60_000
+const TIMEOUT_MILLISECONDS = 120_000
 
 const PACKAGE = new URL("../../", import.meta.url)
 
