@@ -9,8 +9,11 @@ import { fileURLToPath } from "node:url"
 import { ask, openConnection } from "@svc/http-server/test/RawExchange"
 import { copyPglite, SHORT_LIVED_PGLITE } from "@svc/store-postgres/test/PreparedPglite"
 import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
+import { ConfigProvider, Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { StartFault } from "../start/StartFault.ts"
 import type { DevFile } from "./DevFile.ts"
+import { devServer } from "./DevServer.ts"
 
 const MAIN = fileURLToPath(new URL("../bin/dev.ts", import.meta.url))
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
@@ -366,40 +369,6 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
     assert.deepStrictEqual(JSON.parse(await readFile(lock, "utf8")), other)
   })
 
-  it("exits 78 with one line on a folder that cannot hold a database", {
-    timeout: GIVE_UP_MS
-  }, async () => {
-    await writeFile(join(folder, "file"), "")
-    for (const place of [join(folder, "file"), join(folder, "file", "data")]) {
-      const ended = await run({ SVC_STORE: `pglite:${place}` }).exited
-      assert.strictEqual(ended.code, 78)
-      assert.strictEqual(
-        ended.errors,
-        `svc dev: ${place} cannot hold a database: EEXIST (file already exists)\n`
-      )
-    }
-  })
-
-  it("exits 78 with one line on a database that refuses the password", {
-    timeout: GIVE_UP_MS
-  }, async () => {
-    const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
-    const head = Buffer.from([0x45, 0, 0, 0, 4 + refusal.length])
-    const server = createServer((socket) => {
-      socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(refusal)])))
-    })
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    const { port } = server.address() as AddressInfo
-    const url = `postgres://user:very-secret@127.0.0.1:${port}/svc`
-    const { code, errors } = await run({ SVC_STORE: url }).exited
-    server.close()
-    assert.strictEqual(code, 78)
-    assert.strictEqual(
-      errors,
-      `svc dev: the database svc on 127.0.0.1:${port}: password authentication failed for user "user"\n`
-    )
-  })
-
   it("exits 75 with one line on a port in use", { timeout: GIVE_UP_MS }, async () => {
     const env = await ports()
     const holder = createServer().listen(Number(env.SVC_PORT), "127.0.0.1")
@@ -411,14 +380,60 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
       `svc dev: port ${env.SVC_PORT} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT\n`
     )
   })
+})
 
-  it("exits 78 with one line on an invalid setting or file", { timeout: GIVE_UP_MS }, async () => {
-    const { code, errors } = await run({ SVC_STORE: "tape" }).exited
-    assert.strictEqual(code, 78)
-    assert.strictEqual(errors, "svc dev: SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL\n")
+/** The exit code and the line that it fails with before it listens. */
+const faultOf = (env: Readonly<Record<string, string>>) =>
+  devServer.pipe(
+    Effect.flip,
+    Effect.provideService(
+      ConfigProvider.ConfigProvider,
+      ConfigProvider.fromEnv({ env: { SVC_DATA_DIR: join(folder, ".data"), ...env } })
+    ),
+    Effect.map((fault) => (fault instanceof StartFault ? [fault.exitCode, fault.line] : fault)),
+    Effect.runPromise
+  )
+
+describe("the development server (part 9), before it listens", () => {
+  it("fails with exit code 78 and one line on a folder that cannot hold a database", async () => {
+    await writeFile(join(folder, "file"), "")
+    for (const place of [join(folder, "file"), join(folder, "file", "data")]) {
+      assert.deepStrictEqual(await faultOf({ SVC_STORE: `pglite:${place}` }), [
+        78,
+        `${place} cannot hold a database: EEXIST (file already exists)`
+      ])
+    }
+  })
+
+  it("fails with exit code 78 and one line on a database that refuses the password", async () => {
+    const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
+    const head = Buffer.from([0x45, 0, 0, 0, 4 + refusal.length])
+    const server = createServer((socket) => {
+      socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(refusal)])))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const fault = await faultOf({ SVC_STORE: `postgres://user:very-secret@127.0.0.1:${port}/svc` })
+    server.close()
+    assert.deepStrictEqual(fault, [
+      78,
+      `the database svc on 127.0.0.1:${port}: password authentication failed for user "user"`
+    ])
+  })
+
+  it("fails with exit code 78 and one line on a setting that is not valid", async () => {
+    assert.deepStrictEqual(await faultOf({ SVC_STORE: "tape" }), [
+      78,
+      "SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL"
+    ])
+  })
+
+  it("fails with exit code 78 and one line on a dev.json that is not its own", async () => {
     await writeFile(join(folder, "dev.json"), "{}")
-    const other = await run({ SVC_DATA_DIR: folder }).exited
-    assert.strictEqual(other.code, 78)
-    assert.match(other.errors, /^svc dev: .*dev\.json is not a file of the development server[^\n]*\n$/u)
+    const fault = await faultOf({ SVC_DATA_DIR: folder })
+    assert.instanceOf(fault, Array)
+    const [code, line] = fault as ReadonlyArray<unknown>
+    assert.strictEqual(code, 78)
+    assert.match(String(line), /^.*dev\.json is not a file of the development server[^\n]*$/u)
   })
 })
