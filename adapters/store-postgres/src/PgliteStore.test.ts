@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
@@ -51,11 +41,6 @@ const alwaysTogether = Layer.effectContext(
 
 appendStoreContract("Grouped appends on PGlite", () => Layer.merge(alwaysTogether, patient))
 
-const newFolder = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-pglite-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-)
-
 const KEY = { publicJwk: { kid: "kept" }, sealed: "sealed" } as unknown as Parameters<
   SigningKeyRecords["Service"]["addFirst"]
 >[0]
@@ -78,12 +63,14 @@ const writableIn = (folder: string): ReadonlyArray<string> =>
 
 describe("a database in a folder", () => {
   it.live(
-    "is for its user alone, where the folder was made for all and when it is new",
+    "is for its user alone, where the folder and what is in it were made for all",
     () =>
       Effect.gen(function* () {
-        const folder = join(yield* newFolder, "data")
-        mkdirSync(folder)
+        const folder = yield* preparedPglite
         chmodSync(folder, 0o777)
+        chmodSync(join(folder, "base"), 0o777)
+        chmodSync(join(folder, "PG_VERSION"), 0o666)
+        assert.isNotEmpty(writableIn(folder))
         yield* Effect.scoped(PgliteStore.connect({ folder })).pipe(Effect.provide(Reactivity.layer))
         assert.include(readdirSync(folder), "PG_VERSION")
         assert.strictEqual(statSync(folder).mode & 0o777, 0o700)

@@ -85,7 +85,6 @@ export const appendStoreContract = <E>(name: string, store: () => Layer.Layer<St
       fidelityContract(it)
       subjectContract(it)
       journalContract(it)
-      feedContract(it)
       webhookContract(it, "live")
       notificationContract(it)
     }
