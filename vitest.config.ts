@@ -18,6 +18,9 @@ const BROWSER = ["adapters/cli/test/browser/**/*.test.ts"]
 /** Files that start servers and programs, and what is read by them. */
 const SERVICE = ["adapters/*/{src,test,browser}/**/*.test.ts", "examples/*/src/**/*.test.ts"]
 
+/** Longest that a test, or what it sets up, may take unless it says otherwise. */
+const TIMEOUT_MILLISECONDS = 120_000
+
 const DATABASES = "./adapters/store-postgres/test/SharedDatabases.ts"
 
 export default defineConfig({
@@ -25,8 +28,11 @@ export default defineConfig({
     // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
     reporters: ["default", "./scripts/FailedTests.ts"],
+    // A machine that is busy with other things takes many times as long; nothing is asserted on time.
+    testTimeout: TIMEOUT_MILLISECONDS,
+    hookTimeout: TIMEOUT_MILLISECONDS,
+    teardownTimeout: TIMEOUT_MILLISECONDS,
     // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
     isolate: false,
     projects: [

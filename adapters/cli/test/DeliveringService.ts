@@ -14,9 +14,9 @@ import { bodyOf, type Service, type ServiceOptions, startService, type Tenant } 
 const NANOS_PER_SECOND = 1_000_000_000
 const MILLISECONDS_PER_SECOND = 1000
 /** Gives up on what does not come, in milliseconds: far longer than it takes on a machine that is busy. */
-const GIVE_UP_MS = 30_000
+const GIVE_UP_MS = 60_000
 /** Longest that a test of this may take, which waits for several things, in milliseconds. */
-export const TEST_TIMEOUT_MS = 120_000
+export const TEST_TIMEOUT_MS = 300_000
 const POLL_MS = 10
 /** Between two requests that ask for the same, in milliseconds. */
 const ASK_AGAIN_MS = 50

@@ -78,7 +78,7 @@ describe("the check of answers against the OpenAPI document", () => {
         return delivery.state === "exhausted" ? delivery : yield* Effect.fail("pending")
       })
       const delivery = yield* Effect.retry(ended, {
-        times: 200,
+        times: 1200,
         while: () => Effect.as(Effect.sleep("50 millis"), true)
       })
       yield* send({ method: "POST", path: `${at}/deliveries/${delivery.id}/redelivery` })

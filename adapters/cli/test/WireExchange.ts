@@ -2,7 +2,7 @@ import { connect } from "node:net"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 
 /** Gives up on a server that does not end the connection, in milliseconds. */
-const GIVE_UP_MS = 8_000
+const GIVE_UP_MS = 60_000
 
 /** Bytes to be sent on a connection of their own. */
 export interface WireRequest {

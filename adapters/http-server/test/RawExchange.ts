@@ -8,7 +8,7 @@ export interface RawAnswer {
 }
 
 /** Gives up on a server that does not answer, in milliseconds. */
-const GIVE_UP_MS = 10_000
+const GIVE_UP_MS = 60_000
 
 /**
  * Sends the bytes as they are and reads until the server ends the connection. Answers everything received;

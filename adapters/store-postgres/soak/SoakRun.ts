@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import { SHORT_LIVED_PGLITE } from "../test/PreparedPglite.ts"
 import { makeDeploymentFolder } from "./DeploymentFolder.ts"
 import { killAtRandom } from "./KillPlan.ts"
 import { missedFaults, PLANTED_FAULTS } from "./PlantedFaults.ts"
@@ -81,6 +82,7 @@ export const soak = async (
     startServer({
       program: postgresUrl === undefined || at % SERVERS_PER_DEVELOPMENT_ONE === 0 ? "development" : "serve",
       folder,
+      nodeArguments: postgresUrl === undefined ? SHORT_LIVED_PGLITE : [],
       store: postgresUrl ?? `pglite:${pglite}`,
       onReady: (milliseconds) => starts.push(milliseconds),
       onFault: (fault) => world.log.faults.push(fault)

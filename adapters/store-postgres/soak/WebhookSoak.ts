@@ -19,7 +19,7 @@ const LOST_AFTER = 2_500_000_000n
 const HURRY_MILLISECONDS = 100
 const LONGEST_DELAY_MILLISECONDS = 400
 /** How long a kill waits for requests, and then for the one that it is meant for; without one it hits anybody. */
-const PATIENCE_MILLISECONDS = 5000
+const PATIENCE_MILLISECONDS = 30_000
 /** Deliveries that may be outstanding before there are more events: dead endpoints take their time. */
 const OUTSTANDING_DELIVERIES = 500
 /** Longest that it may take until everything is done, once no fault is left. */

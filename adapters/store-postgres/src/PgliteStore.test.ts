@@ -1,31 +1,25 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync
-} from "node:fs"
-import { tmpdir } from "node:os"
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
-import { storeContract } from "@svc/testkit/StoreContract"
+import { appendStoreContract, storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
 import { mayShare } from "./append/AppendLanes.ts"
 import { makeAppend } from "./append/PostgresAppend.ts"
 import { makeAppendGroup } from "./append/PostgresAppendGroup.ts"
+import { CallTimeout } from "./connection/StoreFault.ts"
 import * as PgliteStore from "./PgliteStore.ts"
 import { portsWith } from "./PostgresStore.ts"
 import type { FolderLost } from "./pglite/FolderLock.ts"
 
-storeContract("PgliteStore", () => preparedStore, { clock: "live" })
+/** On a busy machine, statements that wait for the one session may wait for long. */
+const patient = Layer.succeed(CallTimeout, "2 minutes")
+
+storeContract("PgliteStore", () => Layer.merge(preparedStore, patient), { clock: "live" })
 
 /** Sends even a change that comes by itself through the statement for many, if it may go there. */
 const alwaysTogether = Layer.effectContext(
@@ -45,12 +39,7 @@ const alwaysTogether = Layer.effectContext(
   )
 ).pipe(Layer.provide(Reactivity.layer))
 
-storeContract("Grouped appends on PGlite", () => alwaysTogether, { clock: "live" })
-
-const newFolder = Effect.acquireRelease(
-  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-pglite-"))),
-  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
-)
+appendStoreContract("Grouped appends on PGlite", () => Layer.merge(alwaysTogether, patient))
 
 const KEY = { publicJwk: { kid: "kept" }, sealed: "sealed" } as unknown as Parameters<
   SigningKeyRecords["Service"]["addFirst"]
@@ -64,7 +53,7 @@ const recordsIn = (options: PgliteStore.PgliteOptions) =>
 const kidsIn = (records: SigningKeyRecords["Service"]) =>
   Effect.map(records.list, ({ keys }) => keys.map(({ publicJwk }) => publicJwk.kid))
 
-const TIMEOUT = { timeout: 60_000 }
+const TIMEOUT = { timeout: 120_000 }
 
 /** Files that others could write if they came into the folder. */
 const writableIn = (folder: string): ReadonlyArray<string> =>
@@ -74,12 +63,14 @@ const writableIn = (folder: string): ReadonlyArray<string> =>
 
 describe("a database in a folder", () => {
   it.live(
-    "is for its user alone, where the folder was made for all and when it is new",
+    "is for its user alone, where the folder and what is in it were made for all",
     () =>
       Effect.gen(function* () {
-        const folder = join(yield* newFolder, "data")
-        mkdirSync(folder)
+        const folder = yield* preparedPglite
         chmodSync(folder, 0o777)
+        chmodSync(join(folder, "base"), 0o777)
+        chmodSync(join(folder, "PG_VERSION"), 0o666)
+        assert.isNotEmpty(writableIn(folder))
         yield* Effect.scoped(PgliteStore.connect({ folder })).pipe(Effect.provide(Reactivity.layer))
         assert.include(readdirSync(folder), "PG_VERSION")
         assert.strictEqual(statSync(folder).mode & 0o777, 0o700)

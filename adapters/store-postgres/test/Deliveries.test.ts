@@ -388,7 +388,6 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
           )
           assert.isAtMost(least(many), least(few) + SLACK_BLOCKS)
         }).pipe(onStore(recorder.url))
-      }),
-    60_000
+      })
   )
 })

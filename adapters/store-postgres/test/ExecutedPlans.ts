@@ -65,7 +65,7 @@ export const canNotePlans = (sql: PgClient): Effect.Effect<boolean, SqlError> =>
       () => Effect.succeed(false)
     ),
     // It may still be starting.
-    Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 })
+    Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 600 })
   )
 
 const NOTE = /^duration: [\d.]+ ms {2}plan:\n/u

@@ -37,7 +37,7 @@ const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
 const until = (isWanted: (faults: ReadonlyArray<string>) => boolean, health: StoreHealth["Service"]) =>
   health.faults.pipe(
     Effect.filterOrFail(isWanted),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 500 })
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 3000 })
   )
 
 describe.skipIf(server === undefined)("the health of a store on a server", () => {

@@ -109,7 +109,7 @@ const someoneWaits = withClient((sql) =>
       (rows) => rows.length > 0,
       () => "nobody waits" as const
     ),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 500 })
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 3000 })
   )
 )
 
@@ -153,7 +153,7 @@ const writeThrough = Effect.fn("writeThrough")(function* <E>(
   return failures
 })
 
-describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 120_000 }, () => {
+describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 300_000 }, () => {
   afterAll(() => server?.stop())
 
   it.live.skipIf(!isOwn)(
@@ -291,6 +291,8 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 1
 
   it.live("the victim of a deadlock is told, and may try again", () =>
     Effect.gen(function* () {
+      // How long the server waits before it looks for a deadlock: a second unless it is told, of the store's patience.
+      if (isOwn) yield* withClient((sql) => sql`alter database postgres set deadlock_timeout = '100ms'`)
       const schema = newSchema()
       const store = yield* storeIn({ url, schema })
       const place = yield* newMandate(store)
@@ -314,7 +316,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 1
               inSchema("select 1 from {schema}.subject s where s.subject = $1 for update", schema),
               [place.subjectReference]
             )
-            const waiting = yield* Effect.forkChild(bounded(appendWithSubject))
+            const waiting = yield* Effect.forkChild(bounded(appendWithSubject).pipe(patience("3 seconds")))
             yield* someoneWaits
             yield* sql.unsafe(
               inSchema("select 1 from {schema}.stream s where s.mandate = $1 for update", schema),

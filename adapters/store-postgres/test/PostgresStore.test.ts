@@ -8,6 +8,7 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inSchema, quoteSchema } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
+import { CallTimeout } from "../src/connection/StoreFault.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
@@ -101,7 +102,9 @@ const bodiesOf = (sql: PgClient.PgClient) =>
 const sentTexts = (): ReadonlyArray<string> => [...new Set(recorder!.sent().map(({ text }) => text))]
 
 describe.skipIf(server === undefined)("on a server", () => {
-  storeContract("PostgresStore", store, { clock: "live" })
+  storeContract("PostgresStore", () => Layer.merge(store(), Layer.succeed(CallTimeout, "2 minutes")), {
+    clock: "live"
+  })
 
   describe("the statements that were sent", () => {
     afterAll(async () => {

@@ -1,40 +1,109 @@
 import { spawn } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
+import { createHash } from "node:crypto"
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync
+} from "node:fs"
+import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { Effect, Layer } from "effect"
 import * as PgliteStore from "../src/PgliteStore.ts"
-import { ended } from "./TestPostgres.ts"
 
 /*
- * Embedded databases for tests that are not about making one: PGlite takes many seconds for that, and a copy of one that
- * is made already opens in a fraction of one.
+ * Embedded databases for tests that are not about making one: PGlite takes many seconds of processor time for that, and
+ * opens a copy of one that is made already in a fraction of one. The one that is copied is kept between runs.
  */
 
-/** Names the folder of the run's one. It is there once the database is whole. */
+/** Names the folder of the one that is copied. */
 const TEMPLATE_VARIABLE = "SVC_TEST_PGLITE_TEMPLATE"
 
-const POLL_MILLISECONDS = 50
-/** Longest that a busy machine may take to make it. */
-const PATIENCE_MILLISECONDS = 120_000
+const KEPT = fileURLToPath(new URL("../../../node_modules/.cache/pglite/", import.meta.url))
+const MAKING = "making-"
+const MAKER = fileURLToPath(new URL("MakePgliteTemplate.ts", import.meta.url))
+const SOURCES = fileURLToPath(new URL("../src/", import.meta.url))
 
-/** Begins to make the database that others are copied from, while tests run. Gives what ends it. */
-export const preparePglite = (): (() => Promise<void>) => {
-  if (process.env[TEMPLATE_VARIABLE] !== undefined) return () => Promise.resolve()
-  const folder = mkdtempSync(join(tmpdir(), "svc-pglite-template-"))
-  const [making, template] = [join(folder, "making"), join(folder, "template")]
-  const program = fileURLToPath(new URL("MakePgliteTemplate.ts", import.meta.url))
-  const child = spawn(process.execPath, [program, making], { stdio: ["ignore", "ignore", "inherit"] })
-  child.once("exit", (code) => {
-    if (code === 0) renameSync(making, template)
+/** All that a new database is made from: PGlite, and the sources of this package that prepare a folder and its schema. */
+const madeFrom = (): ReadonlyArray<string> => {
+  const schema = readdirSync(join(SOURCES, "schema"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join(SOURCES, "schema", name))
+  const preparing = ["Migrate", "Migrations", "PgliteStore", "PrivateFolder"].map((name) =>
+    join(SOURCES, `${name}.ts`)
+  )
+  const pglite = join(
+    dirname(createRequire(import.meta.url).resolve("@electric-sql/pglite")),
+    "..",
+    "package.json"
+  )
+  return [MAKER, pglite, ...preparing, ...schema.sort()]
+}
+
+const nameOfTemplate = (): string => {
+  const hash = createHash("sha256")
+  for (const file of madeFrom()) hash.update(readFileSync(file))
+  return hash.digest("hex")
+}
+
+/** Those of other releases of PGlite, or other schemas. */
+const forgetOthers = (template: string): void => {
+  for (const name of readdirSync(KEPT)) {
+    const path = join(KEPT, name)
+    if (path !== template && !name.startsWith(MAKING)) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Arguments of Node for a process that opens an embedded database and soon ends: V8 compiles PGlite anew in each, and to
+ * optimize what it compiled takes most of the processor time of a start.
+ */
+export const SHORT_LIVED_PGLITE: ReadonlyArray<string> = ["--liftoff-only"]
+
+const makeIn = (folder: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    spawn(process.execPath, [...SHORT_LIVED_PGLITE, MAKER, folder], {
+      stdio: ["ignore", "ignore", "inherit"]
+    })
+      .once("error", reject)
+      .once("exit", (code, signal) =>
+        code === 0 ? resolve() : reject(new Error(`no embedded database was made: ${code ?? signal}`))
+      )
   })
+
+/** Moves a folder into place as a whole; another run may have been first. */
+const keep = (made: string, template: string): void => {
+  try {
+    renameSync(made, template)
+  } catch (error) {
+    if (!existsSync(template)) throw error
+  }
+}
+
+/** Makes the database that others are copied from, unless it is kept from before. Gives what ends its use. */
+export const preparePglite = async (): Promise<() => Promise<void>> => {
+  if (process.env[TEMPLATE_VARIABLE] !== undefined) return () => Promise.resolve()
+  const template = join(KEPT, nameOfTemplate())
+  if (!existsSync(template)) {
+    mkdirSync(KEPT, { recursive: true })
+    const making = mkdtempSync(join(KEPT, MAKING))
+    try {
+      await makeIn(join(making, "data"))
+      keep(join(making, "data"), template)
+      forgetOthers(template)
+    } finally {
+      rmSync(making, { recursive: true, force: true })
+    }
+  }
   process.env[TEMPLATE_VARIABLE] = template
   return async () => {
     delete process.env[TEMPLATE_VARIABLE]
-    child.kill("SIGKILL")
-    await ended(child)
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -42,11 +111,6 @@ export const preparePglite = (): (() => Promise<void>) => {
 export const copyPglite = async (folder: string): Promise<void> => {
   const template = process.env[TEMPLATE_VARIABLE]
   if (template === undefined) return
-  const deadline = Date.now() + PATIENCE_MILLISECONDS
-  while (!existsSync(template)) {
-    if (Date.now() > deadline) throw new Error("no embedded database was made in time")
-    await new Promise((resolve) => setTimeout(resolve, POLL_MILLISECONDS))
-  }
   mkdirSync(dirname(folder), { recursive: true })
   cpSync(template, folder, { recursive: true })
 }

@@ -3,7 +3,7 @@ import { preparePglite } from "./PreparedPglite.ts"
 import { shareTestPostgres } from "./TestPostgres.ts"
 
 export default async (): Promise<() => Promise<void>> => {
-  const ends = [await shareTestPostgres(), preparePglite()]
+  const ends = await Promise.all([shareTestPostgres(), preparePglite()])
   return async () => {
     await Promise.all(ends.map((end) => end()))
   }

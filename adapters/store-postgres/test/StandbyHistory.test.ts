@@ -15,9 +15,9 @@ import { startAddress, startStandby, type TestAddress, type TestStandby } from "
 
 const primary = await startTestPostgres()
 
-const TIMEOUT_MILLISECONDS = 120_000
+const TIMEOUT_MILLISECONDS = 300_000
 const POLL_MILLISECONDS = 50
-const POLLS = 600
+const POLLS = 1200
 
 const DAY_MILLISECONDS = 86_400_000
 

@@ -49,7 +49,7 @@ export const assertUnavailable = <A, E>(exit: Exit.Exit<A, E>): void =>
   assert.isTrue(isUnavailable(exit), Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it succeeded")
 
 /** Longest that anything may take before it counts as a hang. */
-const HANG = "25 seconds"
+const HANG = "60 seconds"
 
 /** The outcome of a call that must not hang. */
 export const bounded = <A, E, R>(call: Effect.Effect<A, E, R>) =>
@@ -58,7 +58,7 @@ export const bounded = <A, E, R>(call: Effect.Effect<A, E, R>) =>
   )
 
 /** A call that is made again until it succeeds: nobody has to help. */
-export const recovered = Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 400 })
+export const recovered = Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 1200 })
 
 /** Asserts that the stream is whole: as many events as its head says, at least those that were acknowledged. */
 export const assertWhole = Effect.fn("assertWhole")(function* (

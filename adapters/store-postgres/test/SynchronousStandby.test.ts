@@ -48,7 +48,7 @@ const untilWaiting = (count: number) =>
       (waiting) => waiting === count,
       () => `never ${count} sessions that wait` as const
     ),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 1000 })
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 3000 })
   )
 
 const detach = Effect.promise(() => standby!.disconnect())
@@ -61,7 +61,7 @@ const options = { url, schema, statementTimeoutMilliseconds: 500 }
 
 describe.skipIf(standby === undefined)(
   "PostgresStore with a synchronous standby",
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   () => {
     afterAll(async () => {
       await standby?.stop()

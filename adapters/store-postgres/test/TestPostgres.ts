@@ -43,7 +43,7 @@ export interface TestPostgres extends TestDatabase {
 
 /** The server refuses to run as root, so root runs it as this plain user (`nobody`). */
 const PLAIN_USER = 65_534
-const START_ATTEMPTS = 200
+const START_ATTEMPTS = 1200
 const START_PAUSE_MILLISECONDS = 50
 
 const isRoot = process.getuid?.() === 0

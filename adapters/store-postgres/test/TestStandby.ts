@@ -27,7 +27,10 @@ export interface TestStandby {
 /** The name by which the primary knows it. */
 const STANDBY_NAME = "svc_test_standby"
 
-const POLLS = 600
+/** How soon a standby asks its primary again. Five seconds unless it is told. */
+const RETRY_INTERVAL = "100ms"
+
+const POLLS = 1200
 const POLL_MILLISECONDS = 50
 
 /** An address that stays while one server takes the place of another, as operators keep one for their services. */
@@ -149,7 +152,12 @@ export const startStandby = async (
   const port = await freePort()
   const server = spawn(
     join(String(programs?.setting), "postgres"),
-    ["-D", data, "-p", String(port), "-k", sockets, "-c", "listen_addresses=127.0.0.1"],
+    [
+      ...["-D", data, "-p", String(port), "-k", sockets],
+      ...["listen_addresses=127.0.0.1", `wal_retrieve_retry_interval=${RETRY_INTERVAL}`].flatMap(
+        (setting) => ["-c", setting]
+      )
+    ],
     { ...asPlainUser, cwd: folder, stdio: "ignore" }
   )
   const leave = () => void server.kill("SIGQUIT")

@@ -26,7 +26,7 @@ import { webhookDeliveryContract } from "./store-contract/WebhookDeliveryContrac
 const START_MILLISECONDS = 1_767_225_600_000
 
 /** Longest that a store may take to come up and to shut down. */
-const START_TIMEOUT = "60 seconds"
+const START_TIMEOUT = "120 seconds"
 
 /**
  * Registers the tests that every implementation of the storage ports must pass. The layer is built once for
@@ -67,6 +67,26 @@ export const storeContract = <E>(
       organizationContract(it)
       tenantContract(it)
       healthContract(it)
+    }
+  )
+}
+
+/**
+ * Registers the tests of the contract that hold what an append does, for a store of another way to append whose other
+ * operations have been tested already. The clock is a live one.
+ */
+export const appendStoreContract = <E>(name: string, store: () => Layer.Layer<StoragePorts, E>): void => {
+  layer(store(), { excludeTestServices: true, timeout: START_TIMEOUT })(
+    `${name}: storage contract of appends, live clock`,
+    (it) => {
+      appendContract(it, "live")
+      concurrencyContract(it)
+      claimContract(it, "live")
+      fidelityContract(it)
+      subjectContract(it)
+      journalContract(it)
+      webhookContract(it, "live")
+      notificationContract(it)
     }
   )
 }

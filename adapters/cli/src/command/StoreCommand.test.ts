@@ -65,7 +65,7 @@ const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, Post
   return entries
 })
 
-layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
   "svc commands on the store (part 9):",
   (it) => {
     it.effect("svc organization create makes an organization that svc organization show prints", () =>
@@ -337,7 +337,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
   }
 )
 
-layer(preparedStore, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
   "an operator after an incident",
   (it) => {
     const listed = Effect.map(run("signing-key list"), ({ data }) =>

@@ -7,14 +7,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ask, openConnection } from "@svc/http-server/test/RawExchange"
-import { copyPglite } from "@svc/store-postgres/test/PreparedPglite"
+import { copyPglite, SHORT_LIVED_PGLITE } from "@svc/store-postgres/test/PreparedPglite"
 import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
+import { ConfigProvider, Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { StartFault } from "../start/StartFault.ts"
 import type { DevFile } from "./DevFile.ts"
+import { devServer } from "./DevServer.ts"
 
 const MAIN = fileURLToPath(new URL("../bin/dev.ts", import.meta.url))
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
-const GIVE_UP_MS = 60_000
+const GIVE_UP_MS = 300_000
 
 let folder: string
 let running: Array<ChildProcess> = []
@@ -48,7 +51,8 @@ interface Run {
 
 const run = (env: Readonly<Record<string, string>>): Run => {
   // Under a mask that keeps nothing from anybody: what is written must see to its modes itself.
-  const child = spawn("/bin/sh", ["-c", 'umask 000; exec "$@"', "sh", process.execPath, MAIN], {
+  const program = [process.execPath, ...SHORT_LIVED_PGLITE, MAIN]
+  const child = spawn("/bin/sh", ["-c", 'umask 000; exec "$@"', "sh", ...program], {
     cwd: folder,
     env: { ...leastEnvironment(), ...env },
     stdio: ["ignore", "pipe", "pipe"]
@@ -111,6 +115,22 @@ const createMandate = async (port: number, key: string) => {
   return read(port, key, `/v1/mandates/${body.id}`)
 }
 
+/** An endpoint for all events at a receiver on this machine; its identifier. */
+const createEndpoint = async (port: number, key: string, receiver: number): Promise<string> => {
+  const answer = await fetch(`http://localhost:${port}/v1/webhook-endpoints`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": "an-endpoint"
+    },
+    body: JSON.stringify({ url: `http://localhost:${receiver}/hook` })
+  })
+  const body = await answer.json()
+  assert.strictEqual(answer.status, 201, JSON.stringify(body))
+  return body.id
+}
+
 const base64url = (json: unknown) => Buffer.from(JSON.stringify(json)).toString("base64url")
 
 /** What the caller's backend vouches for its user with. */
@@ -165,60 +185,13 @@ const openReceiver = async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  return { bodies, port, close: () => server.close() }
+  const told = async (count: number): Promise<void> => {
+    while (bodies.length < count) await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return { bodies, port, told, close: () => server.close() }
 }
 
 describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
-  it("delivers webhooks to loopback addresses and continues after a restart", {
-    timeout: 3 * GIVE_UP_MS
-  }, async () => {
-    const receiver = await openReceiver()
-    try {
-      await withDatabase()
-      const env = await ports()
-      const first = run(env)
-      await first.ready
-      const { api_key } = await devFile()
-      const reference = await fetch(`http://localhost:${env.SVC_PORT}/docs`)
-      assert.include(await reference.text(), `Authorization: Bearer ${api_key}`)
-      const created = await fetch(`http://localhost:${env.SVC_PORT}/v1/webhook-endpoints`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${api_key}`,
-          "content-type": "application/json",
-          "idempotency-key": "an-endpoint"
-        },
-        body: JSON.stringify({ url: `http://localhost:${receiver.port}/hook` })
-      })
-      const endpoint = await created.json()
-      assert.strictEqual(created.status, 201, JSON.stringify(endpoint))
-      const mandate = await createMandate(Number(env.SVC_PORT), api_key)
-      const told = async (count: number) => {
-        while (receiver.bodies.length < count) await new Promise((resolve) => setTimeout(resolve, 50))
-      }
-      await told(1)
-      assert.strictEqual(JSON.parse(receiver.bodies[0]!).data.mandate_id, mandate.id)
-      first.child.kill("SIGKILL")
-      await first.exited
-      await run(env).ready
-      const test = await fetch(`http://localhost:${env.SVC_PORT}/v1/webhook-endpoints/${endpoint.id}/test`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${api_key}` }
-      })
-      assert.strictEqual(test.status, 201)
-      await told(2)
-      assert.strictEqual(JSON.parse(receiver.bodies.at(-1)!).type, "endpoint.test")
-      const path = `/v1/webhook-endpoints/${endpoint.id}/deliveries`
-      const { data } = await read(Number(env.SVC_PORT), api_key, path)
-      assert.sameMembers(
-        data.map((delivery: { readonly event_type: string }) => delivery.event_type),
-        ["mandate.created", "endpoint.test"]
-      )
-    } finally {
-      receiver.close()
-    }
-  })
-
   it("writes a private dev.json, accepts its keys, and exits 0 on a signal", {
     timeout: GIVE_UP_MS
   }, async () => {
@@ -258,7 +231,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
   })
 
   it("shows the next steps after an approval, on a return origin of its own", {
-    timeout: 2 * GIVE_UP_MS
+    timeout: GIVE_UP_MS
   }, async () => {
     const env = { ...(await ports()), SVC_STORE: "memory" }
     const first = run(env)
@@ -309,109 +282,91 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
     }
   })
 
-  it("keeps data, identifiers and keys after a restart and a kill, on other ports", {
-    timeout: 3 * GIVE_UP_MS
-  }, async () => {
-    await withDatabase()
-    const env = await ports()
-    const first = run(env)
-    await first.ready
-    const before = await devFile()
-    const mandate = await createMandate(Number(env.SVC_PORT), before.api_key)
-    const keySet = await read(Number(env.SVC_PORT), before.api_key, "/.well-known/jwks.json")
-    assert.strictEqual((await stat(join(folder, ".data", "master.key"))).mode & 0o777, 0o600)
-    first.child.kill("SIGKILL")
-    await first.exited
-    const moved = { ...before, return_origin: `http://localhost:${await freePort()}` }
-    await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(moved))
-    const killedBefore = await ports()
-    const between = run(killedBefore)
-    await between.ready
-    assert.deepStrictEqual(
-      await read(Number(killedBefore.SVC_PORT), before.api_key, `/v1/mandates/${mandate.id}`),
-      mandate
-    )
-    between.child.kill("SIGINT")
-    assert.strictEqual((await between.exited).code, 0)
-    await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(before))
-    const stoppedBefore = await ports()
-    const second = run(stoppedBefore)
-    await second.ready
-    const port = Number(stoppedBefore.SVC_PORT)
-    assert.deepStrictEqual(await read(port, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
-    assert.deepStrictEqual(await read(port, before.api_key, "/.well-known/jwks.json"), keySet)
-    for (const { return_origin } of [before, moved]) {
-      const present = { ...before, base_url: `http://localhost:${port}` }
-      assert.strictEqual(
-        (await openApprovalSession(present, mandate.id, `${return_origin}/done`)).status,
-        201
-      )
-    }
-    const { approval_base_url: _, base_url, ...after } = await devFile()
-    assert.notStrictEqual(base_url, before.base_url)
-    assert.deepInclude(before, after)
-  })
-
-  it("exits 75 and names the process that holds its folder", { timeout: GIVE_UP_MS }, async () => {
-    await withDatabase()
-    const holder = run(await ports())
-    await holder.ready
-    const { code, errors } = await run(await ports()).exited
-    assert.strictEqual(code, 75)
-    assert.match(
-      errors,
-      new RegExp(`^svc dev: .*pglite is in use by process ${holder.child.pid} on [^\\n]*\\n$`, "u")
-    )
-  })
-
-  it("exits 75 with one line once another process has taken over its folder", {
+  it("keeps data, identifiers, keys and webhook endpoints after a restart and a kill, on other ports", {
     timeout: GIVE_UP_MS
   }, async () => {
     await withDatabase()
-    const { exited, ready } = run(await ports())
-    await ready
+    const receiver = await openReceiver()
+    try {
+      const env = await ports()
+      const first = run(env)
+      await first.ready
+      const before = await devFile()
+      const reference = await fetch(`http://localhost:${env.SVC_PORT}/docs`)
+      assert.include(await reference.text(), `Authorization: Bearer ${before.api_key}`)
+      const endpoint = await createEndpoint(Number(env.SVC_PORT), before.api_key, receiver.port)
+      const mandate = await createMandate(Number(env.SVC_PORT), before.api_key)
+      await receiver.told(1)
+      assert.strictEqual(JSON.parse(receiver.bodies[0]!).data.mandate_id, mandate.id)
+      const keySet = await read(Number(env.SVC_PORT), before.api_key, "/.well-known/jwks.json")
+      assert.strictEqual((await stat(join(folder, ".data", "master.key"))).mode & 0o777, 0o600)
+      first.child.kill("SIGKILL")
+      await first.exited
+
+      const moved = { ...before, return_origin: `http://localhost:${await freePort()}` }
+      await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(moved))
+      const killedBefore = await ports()
+      const between = run(killedBefore)
+      await between.ready
+      const portBetween = Number(killedBefore.SVC_PORT)
+      assert.deepStrictEqual(await read(portBetween, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
+      const test = await fetch(`http://localhost:${portBetween}/v1/webhook-endpoints/${endpoint}/test`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${before.api_key}` }
+      })
+      assert.strictEqual(test.status, 201)
+      await receiver.told(2)
+      assert.strictEqual(JSON.parse(receiver.bodies.at(-1)!).type, "endpoint.test")
+      const { data } = await read(portBetween, before.api_key, `/v1/webhook-endpoints/${endpoint}/deliveries`)
+      assert.sameMembers(
+        data.map((delivery: { readonly event_type: string }) => delivery.event_type),
+        ["mandate.created", "endpoint.test"]
+      )
+      between.child.kill("SIGINT")
+      assert.strictEqual((await between.exited).code, 0)
+
+      await writeFile(join(folder, ".data", "dev.json"), JSON.stringify(before))
+      const stoppedBefore = await ports()
+      const second = run(stoppedBefore)
+      await second.ready
+      const port = Number(stoppedBefore.SVC_PORT)
+      assert.deepStrictEqual(await read(port, before.api_key, `/v1/mandates/${mandate.id}`), mandate)
+      assert.deepStrictEqual(await read(port, before.api_key, "/.well-known/jwks.json"), keySet)
+      for (const { return_origin } of [before, moved]) {
+        const present = { ...before, base_url: `http://localhost:${port}` }
+        assert.strictEqual(
+          (await openApprovalSession(present, mandate.id, `${return_origin}/done`)).status,
+          201
+        )
+      }
+      const { approval_base_url: _, base_url, ...after } = await devFile()
+      assert.notStrictEqual(base_url, before.base_url)
+      assert.deepInclude(before, after)
+    } finally {
+      receiver.close()
+    }
+  })
+
+  it("exits 75 and names the process that holds its folder, which exits 75 once the folder is taken over", {
+    timeout: GIVE_UP_MS
+  }, async () => {
+    await withDatabase()
+    const holder = run(await ports())
+    await holder.ready
+    const refused = await run(await ports()).exited
+    assert.strictEqual(refused.code, 75)
+    assert.match(
+      refused.errors,
+      new RegExp(`^svc dev: .*pglite is in use by process ${holder.child.pid} on [^\\n]*\\n$`, "u")
+    )
     const lock = join(folder, ".data", "pglite", "svc.lock")
     const other = { ...JSON.parse(await readFile(lock, "utf8")), token: "another" }
     await rm(lock)
     await writeFile(lock, JSON.stringify(other))
-    const { code, errors } = await exited
+    const { code, errors } = await holder.exited
     assert.strictEqual(code, 75, errors)
     assert.match(errors, /^svc dev: \S+pglite was taken over by another process [^\n]*\n$/u)
     assert.deepStrictEqual(JSON.parse(await readFile(lock, "utf8")), other)
-  })
-
-  it("exits 78 with one line on a folder that cannot hold a database", {
-    timeout: GIVE_UP_MS
-  }, async () => {
-    await writeFile(join(folder, "file"), "")
-    for (const place of [join(folder, "file"), join(folder, "file", "data")]) {
-      const ended = await run({ SVC_STORE: `pglite:${place}` }).exited
-      assert.strictEqual(ended.code, 78)
-      assert.strictEqual(
-        ended.errors,
-        `svc dev: ${place} cannot hold a database: EEXIST (file already exists)\n`
-      )
-    }
-  })
-
-  it("exits 78 with one line on a database that refuses the password", {
-    timeout: GIVE_UP_MS
-  }, async () => {
-    const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
-    const head = Buffer.from([0x45, 0, 0, 0, 4 + refusal.length])
-    const server = createServer((socket) => {
-      socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(refusal)])))
-    })
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    const { port } = server.address() as AddressInfo
-    const url = `postgres://user:very-secret@127.0.0.1:${port}/svc`
-    const { code, errors } = await run({ SVC_STORE: url }).exited
-    server.close()
-    assert.strictEqual(code, 78)
-    assert.strictEqual(
-      errors,
-      `svc dev: the database svc on 127.0.0.1:${port}: password authentication failed for user "user"\n`
-    )
   })
 
   it("exits 75 with one line on a port in use", { timeout: GIVE_UP_MS }, async () => {
@@ -425,14 +380,60 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
       `svc dev: port ${env.SVC_PORT} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT\n`
     )
   })
+})
 
-  it("exits 78 with one line on an invalid setting or file", { timeout: GIVE_UP_MS }, async () => {
-    const { code, errors } = await run({ SVC_STORE: "tape" }).exited
-    assert.strictEqual(code, 78)
-    assert.strictEqual(errors, "svc dev: SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL\n")
+/** The exit code and the line that it fails with before it listens. */
+const faultOf = (env: Readonly<Record<string, string>>) =>
+  devServer.pipe(
+    Effect.flip,
+    Effect.provideService(
+      ConfigProvider.ConfigProvider,
+      ConfigProvider.fromEnv({ env: { SVC_DATA_DIR: join(folder, ".data"), ...env } })
+    ),
+    Effect.map((fault) => (fault instanceof StartFault ? [fault.exitCode, fault.line] : fault)),
+    Effect.runPromise
+  )
+
+describe("the development server (part 9), before it listens", () => {
+  it("fails with exit code 78 and one line on a folder that cannot hold a database", async () => {
+    await writeFile(join(folder, "file"), "")
+    for (const place of [join(folder, "file"), join(folder, "file", "data")]) {
+      assert.deepStrictEqual(await faultOf({ SVC_STORE: `pglite:${place}` }), [
+        78,
+        `${place} cannot hold a database: EEXIST (file already exists)`
+      ])
+    }
+  })
+
+  it("fails with exit code 78 and one line on a database that refuses the password", async () => {
+    const refusal = 'SFATAL\0C28P01\0Mpassword authentication failed for user "user"\0\0'
+    const head = Buffer.from([0x45, 0, 0, 0, 4 + refusal.length])
+    const server = createServer((socket) => {
+      socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(refusal)])))
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const fault = await faultOf({ SVC_STORE: `postgres://user:very-secret@127.0.0.1:${port}/svc` })
+    server.close()
+    assert.deepStrictEqual(fault, [
+      78,
+      `the database svc on 127.0.0.1:${port}: password authentication failed for user "user"`
+    ])
+  })
+
+  it("fails with exit code 78 and one line on a setting that is not valid", async () => {
+    assert.deepStrictEqual(await faultOf({ SVC_STORE: "tape" }), [
+      78,
+      "SVC_STORE must be memory, pglite:<folder>, or a postgres:// URL"
+    ])
+  })
+
+  it("fails with exit code 78 and one line on a dev.json that is not its own", async () => {
     await writeFile(join(folder, "dev.json"), "{}")
-    const other = await run({ SVC_DATA_DIR: folder }).exited
-    assert.strictEqual(other.code, 78)
-    assert.match(other.errors, /^svc dev: .*dev\.json is not a file of the development server[^\n]*\n$/u)
+    const fault = await faultOf({ SVC_DATA_DIR: folder })
+    assert.instanceOf(fault, Array)
+    const [code, line] = fault as ReadonlyArray<unknown>
+    assert.strictEqual(code, 78)
+    assert.match(String(line), /^.*dev\.json is not a file of the development server[^\n]*$/u)
   })
 })

@@ -10,6 +10,7 @@ import {
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Context, Effect, Exit, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { preparedPglite } from "../../test/PreparedPglite.ts"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
 import * as PgliteStore from "../PgliteStore.ts"
 import { portsOf } from "../PostgresStore.ts"
@@ -36,12 +37,12 @@ class Clients extends Context.Service<Clients, PostgresClients>()("Clients") {}
 
 const database = Layer.effectContext(
   Effect.gen(function* () {
-    const clients = yield* PgliteStore.connect({})
+    const clients = yield* PgliteStore.connect({ folder: yield* preparedPglite })
     return Context.add(yield* portsOf(clients), Clients, clients)
   })
 ).pipe(Layer.provide(Reactivity.layer))
 
-layer(database, { excludeTestServices: true, timeout: "60 seconds" })(
+layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
   "one statement for many changes",
   (it) => {
     it.effect("records each on its own merits, and leaves no trace of the others", () =>

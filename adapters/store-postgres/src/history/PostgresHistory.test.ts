@@ -11,6 +11,7 @@ import { createdChange } from "@svc/testkit/StoreFixtures"
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { preparedPglite } from "../../test/PreparedPglite.ts"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
 import { connect } from "../PgliteStore.ts"
 import { portsOf } from "../PostgresStore.ts"
@@ -22,7 +23,7 @@ class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-po
 
 const ports = Layer.effectContext(
   Effect.gen(function* () {
-    const clients = yield* connect({})
+    const clients = yield* connect({ folder: yield* preparedPglite })
     return Context.add(yield* guardHistory(yield* portsOf(clients), true), Clients, clients)
   })
 ).pipe(Layer.provide(Reactivity.layer))
@@ -56,7 +57,7 @@ const recorded = Effect.gen(function* () {
   return { organization, position, mandate: stream.state.mandate.terms.mandate_id }
 })
 
-layer(ports, { excludeTestServices: true, timeout: "60 seconds" })("the history of a store", (it) => {
+layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history of a store", (it) => {
   it.effect("that did not change needs no acknowledgement, and goes on", () =>
     Effect.gen(function* () {
       const { organization, position } = yield* recorded

@@ -1,11 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
+import { copyPglite } from "../../test/PreparedPglite.ts"
 import { schemaCatalog } from "../../test/SchemaCatalog.ts"
 import { inSchema, preparation, printedMigrations } from "../Migrations.ts"
 import { schemaStatements } from "./Schema.ts"
 
-const TIMEOUT_MILLISECONDS = 60_000
+const TIMEOUT_MILLISECONDS = 120_000
 
 const PACKAGE = new URL("../../", import.meta.url)
 
@@ -17,14 +20,20 @@ const sources = ["src/", "soak/", "bench/", "test/"].flatMap((folder) =>
 )
 
 describe("the schema", { timeout: TIMEOUT_MILLISECONDS }, () => {
+  let folder: string
   let database: PGlite
 
   beforeAll(async () => {
-    database = await PGlite.create()
+    folder = mkdtempSync(join(tmpdir(), "svc-schema-"))
+    await copyPglite(join(folder, "data"))
+    database = await PGlite.create(join(folder, "data"))
     await database.exec(printedMigrations("migrated"))
     await database.exec([...preparation("current"), inSchema(schemaStatements, "current")].join(";\n"))
   }, TIMEOUT_MILLISECONDS)
-  afterAll(() => database.close())
+  afterAll(async () => {
+    await database.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
 
   const both = () => Promise.all(["migrated", "current"].map((schema) => schemaCatalog(database, schema)))
 
