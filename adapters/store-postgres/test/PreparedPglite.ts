@@ -35,7 +35,7 @@ const madeFrom = (): ReadonlyArray<string> => {
   const schema = readdirSync(join(SOURCES, "schema"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
     .map((name) => join(SOURCES, "schema", name))
-  const preparing = ["Migrate", "Migrations", "PgliteStore", "PrivateFolder"].map((name) =>
+  const preparing = ["Migrate", "Migrations", "PgliteStore", "pglite/PrivateFolder"].map((name) =>
     join(SOURCES, `${name}.ts`)
   )
   const pglite = join(

@@ -3,8 +3,12 @@ import { preparePglite } from "./PreparedPglite.ts"
 import { shareTestPostgres } from "./TestPostgres.ts"
 
 export default async (): Promise<() => Promise<void>> => {
-  const ends = await Promise.all([shareTestPostgres(), preparePglite()])
-  return async () => {
-    await Promise.all(ends.map((end) => end()))
+  const begun = await Promise.allSettled([shareTestPostgres(), preparePglite()])
+  const end = async () => {
+    await Promise.all(begun.map((one) => (one.status === "fulfilled" ? one.value() : undefined)))
   }
+  const failed = begun.find((one) => one.status === "rejected")
+  if (failed === undefined) return end
+  await end()
+  throw failed.reason
 }
