@@ -7,16 +7,17 @@ const PROJECTS = ["stores", "browser", "service", "core"]
 /** The files that take longest, so that none of them is left to one worker at the end while the others have nothing to do. */
 const LONGEST = [
   "KilledProcessOnPglite",
-  "KilledProcesses",
   "PgliteStore",
-  "StandbyHistory",
-  "PostgresStore",
-  "OperatedDeployment",
-  "PostgresOutages",
-  "FlatCosts",
-  "PausedProcess",
-  "PostgresHealth",
   "KilledWebhookWorkers",
+  "OperatedDeployment",
+  "KilledProcesses",
+  "FlatCosts",
+  "PostgresOutages",
+  "StandbyHistory",
+  "PostgresHealth",
+  "PostgresStore",
+  "PausedProcess",
+  "LargeEvidence",
   "ApprovalAccessibility",
   "PasskeyCeremony",
   "ApprovalOrigin",
@@ -26,15 +27,16 @@ const LONGEST = [
   "Readme",
   "WebhookWorkers",
   "WebhookOperations",
-  "Receiver",
   "HttpListener",
-  "ApiServer",
-  "TenantSeparation",
-  "Listen",
   "PublicCases",
-  "SecretCanaries",
+  "Listen",
   "Programs",
-  "ReferenceSamples"
+  "ApiServer",
+  "HostileRequests",
+  "TenantSeparation",
+  "ReferenceSamples",
+  "SecretCanaries",
+  "Receiver"
 ]
 
 const placeOf = (names: ReadonlyArray<string>, name: string): number => {

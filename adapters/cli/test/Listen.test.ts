@@ -11,7 +11,7 @@ import type { StartFault } from "../src/start/StartFault.ts"
 import { startService, type Tenant } from "./ServiceUnderTest.ts"
 
 const POLL = "20 millis"
-const POLLS = 1500
+const POLLS = 3000
 
 /** A secret of nobody. */
 const SECRET = `svc_wh_${randomBytes(32).toString("base64url")}`

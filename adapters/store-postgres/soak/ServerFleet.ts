@@ -7,7 +7,7 @@ const POLL_MILLISECONDS = 25
 const PROBE_TIMEOUT_MILLISECONDS = 2000
 const RESTART_PAUSE_MILLISECONDS = 500
 /** Longest that a process may take until it is ready; the machine is busy meanwhile. */
-const START_TIMEOUT_MILLISECONDS = 90_000
+const START_TIMEOUT_MILLISECONDS = 180_000
 const KEPT_OUTPUT_CHARACTERS = 4000
 
 export const pause = (milliseconds: number): Promise<void> =>

@@ -5,7 +5,7 @@ import { soak } from "./SoakRun.ts"
 import { MAX_SEED, type SoakSettings } from "./SoakSettings.ts"
 
 /** A short soak may take as long as a busy machine needs, in milliseconds; nothing is asserted on time. */
-export const SHORT_SOAK_TIMEOUT = 300_000
+export const SHORT_SOAK_TIMEOUT = 600_000
 
 /** Without these, a soak has shown nothing, however well it went. */
 const NEEDED_CHECKS = [

@@ -8,7 +8,7 @@ const PROGRAM = fileURLToPath(new URL("./WebhookWorkerProgram.ts", import.meta.u
 const POLL_MILLISECONDS = 5
 const KEPT_OUTPUT_CHARACTERS = 4000
 /** Longest that a process may take until it works; the machine is busy meanwhile. */
-const START_TIMEOUT_MILLISECONDS = 90_000
+const START_TIMEOUT_MILLISECONDS = 180_000
 
 /** Processes that deliver webhooks; each that is killed is started again at once. */
 export interface WebhookWorkerFleet {

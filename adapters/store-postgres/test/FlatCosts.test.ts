@@ -169,7 +169,7 @@ describe.skipIf(!notesPlans)("costs", () => {
           yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
         )
       }),
-    120_000
+    300_000
   )
 })
 

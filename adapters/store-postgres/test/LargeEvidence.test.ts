@@ -33,7 +33,7 @@ const longProposal = (number: number) =>
     }
   })
 
-describe.skipIf(server === undefined)("evidence of a long journal", { timeout: 120_000 }, () => {
+describe.skipIf(server === undefined)("evidence of a long journal", { timeout: 300_000 }, () => {
   afterAll(() => server?.stop())
 
   it.live("of 30 MiB is served, and verifies", () =>

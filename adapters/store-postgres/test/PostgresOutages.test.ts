@@ -291,7 +291,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
 
   it.live("the victim of a deadlock is told, and may try again", () =>
     Effect.gen(function* () {
-      // How long the server waits before it looks for a deadlock: a second unless it is told, of the store's patience.
+      // By default the server waits a second before it looks for a deadlock, a third of what the call may take.
       if (isOwn) yield* withClient((sql) => sql`alter database postgres set deadlock_timeout = '100ms'`)
       const schema = newSchema()
       const store = yield* storeIn({ url, schema })

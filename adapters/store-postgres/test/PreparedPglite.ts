@@ -8,7 +8,8 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync
+  rmSync,
+  statSync
 } from "node:fs"
 import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
@@ -27,6 +28,8 @@ const TEMPLATE_VARIABLE = "SVC_TEST_PGLITE_TEMPLATE"
 
 const KEPT = fileURLToPath(new URL("../../../node_modules/.cache/pglite/", import.meta.url))
 const MAKING = "making-"
+/** Longest that a busy machine may take to make one. */
+const LONGEST_MAKING_MILLISECONDS = 3_600_000
 const MAKER = fileURLToPath(new URL("MakePgliteTemplate.ts", import.meta.url))
 const SOURCES = fileURLToPath(new URL("../src/", import.meta.url))
 
@@ -52,11 +55,13 @@ const nameOfTemplate = (): string => {
   return hash.digest("hex")
 }
 
-/** Those of other releases of PGlite, or other schemas. */
+/** Removes those of other releases of PGlite or other schemas, and what a run left that was killed while it made one. */
 const forgetOthers = (template: string): void => {
   for (const name of readdirSync(KEPT)) {
     const path = join(KEPT, name)
-    if (path !== template && !name.startsWith(MAKING)) rmSync(path, { recursive: true, force: true })
+    const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    const isBeingMade = name.startsWith(MAKING) && changed > Date.now() - LONGEST_MAKING_MILLISECONDS
+    if (path !== template && !isBeingMade) rmSync(path, { recursive: true, force: true })
   }
 }
 

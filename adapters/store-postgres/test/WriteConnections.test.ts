@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Fiber, Redacted, type Scope } from "effect"
+import { Cause, Effect, Exit, Fiber, Redacted, Schedule, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { PostgresClients } from "../src/connection/PostgresClients.ts"
 import { DatabaseUnsuitable } from "../src/connection/ServerRequirements.ts"
@@ -20,6 +20,10 @@ import { openTestDatabase } from "./TestPostgres.ts"
 
 const server = await openTestDatabase()
 const url = Redacted.make(server?.url ?? "")
+
+/** Takes longer than any test. */
+const LONG_STATEMENT = "select pg_sleep(600)"
+const RUNNING = `select pid from pg_stat_activity where state = 'active' and query = '${LONG_STATEMENT}'`
 
 const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
 
@@ -80,13 +84,18 @@ describe.skipIf(server === undefined)("connections for writes", () => {
   it.live("are left behind by whoever gives up, and others take their place", () =>
     Effect.gen(function* () {
       const { writes } = yield* connect({ writeConnections: 1 })
-      const stuck = yield* Effect.forkChild(writes.unsafe("select pg_sleep(1)"))
-      yield* Effect.sleep("100 millis")
-      yield* Fiber.interrupt(stuck)
-      const rows = yield* writes.unsafe<{ readonly query: string }>(
-        "select query from pg_stat_activity where state = 'active' and query = 'select pg_sleep(1)'"
+      const stuck = yield* Effect.forkChild(writes.unsafe(LONG_STATEMENT))
+      yield* query(RUNNING).pipe(
+        Effect.filterOrFail(
+          (rows) => rows.length === 1,
+          () => "it does not run yet" as const
+        ),
+        Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 3000 })
       )
+      yield* Fiber.interrupt(stuck)
+      const rows = yield* writes.unsafe(RUNNING)
       assert.strictEqual(rows.length, 1, "the server was asked to cancel it")
+      yield* query(`select pg_terminate_backend(pid) from (${RUNNING}) as running`)
     })
   )
 

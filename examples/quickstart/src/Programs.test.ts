@@ -7,7 +7,7 @@ import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterAll, assert, describe, it } from "vitest"
 
 const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 
 const folder = mkdtempSync(join(tmpdir(), "svc-examples-"))
 afterAll(() => rmSync(folder, { recursive: true }))

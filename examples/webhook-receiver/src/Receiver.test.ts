@@ -16,7 +16,7 @@ const RUNS_TYPESCRIPT = Number(process.versions.node.split(".")[0]) >= 24
 
 const SECRET = `svc_wh_${Buffer.alloc(32, 7).toString("base64url")}`
 const POLL_MS = 50
-const POLLS = 1000
+const POLLS = 1200
 
 const ends: Array<() => unknown> = []
 afterEach(async () => {

@@ -204,7 +204,7 @@ describe("holdFolder", () => {
             rmSync(lock)
             if (other !== undefined) lockWith(folder, { ...JSON.parse(own), token: other })
             assert.isFalse(hold.isHeld())
-            const told = yield* Effect.timeoutOption(hold.lost, "10 seconds")
+            const told = yield* Effect.timeoutOption(hold.lost, "60 seconds")
             assert.strictEqual(Option.getOrThrow(told).lock, lock)
             writeFileSync(lock, own)
             assert.isFalse(hold.isHeld())
