@@ -3,7 +3,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { EventFeed, FEED_START } from "@svc/domain/ports/EventFeed"
 import { recordMandate } from "@svc/testkit/store-contract/StoreUnderTest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
@@ -21,6 +21,12 @@ const read = Effect.fnUntraced(function* (organization: string, after: string) {
   return { ...page!, mandates: page!.events.map(({ mandate }) => mandate) }
 })
 
+/** Reads until so many have come: a transaction of anybody on the server holds back what was begun after it. */
+const readUntil = (count: number, organization: string, after: string) =>
+  read(organization, after).pipe(
+    Effect.repeat({ until: ({ mandates }) => mandates.length >= count, schedule: Schedule.spaced("50 millis") })
+  )
+
 describe.skipIf(server === undefined)("an event that commits late", () => {
   afterAll(() => server?.stop())
 
@@ -29,7 +35,7 @@ describe.skipIf(server === undefined)("an event that commits late", () => {
       const sql = yield* PgClient.make({ url, maxConnections: 1 })
       const first = yield* recordMandate()
       const { organization } = first.stream
-      const { position } = yield* read(organization, FEED_START)
+      const { position } = yield* readUntil(1, organization, FEED_START)
       const during = yield* sql.withTransaction(
         Effect.gen(function* () {
           yield* sql.unsafe(
@@ -48,7 +54,7 @@ describe.skipIf(server === undefined)("an event that commits late", () => {
           return second.stream.state.mandate.terms.mandate_id
         })
       )
-      const { mandates, position: end } = yield* read(organization, position)
+      const { mandates, position: end } = yield* readUntil(2, organization, position)
       assert.deepStrictEqual(mandates, ["mnd_late", during])
       yield* sql
         .withTransaction(
