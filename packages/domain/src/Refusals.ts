@@ -3,8 +3,8 @@ import { Data } from "effect"
 import type { TargetFormFault } from "./webhook/WebhookTarget.ts"
 
 /*
- * What a caller may be told instead of an answer. Each stands for the one problem code of its name
- * (part 2), and none of them changed anything that was not said.
+ * Why a request is refused. Each refusal stands for the problem code of its name (part 2). A refused request changes
+ * nothing unless its description says otherwise.
  */
 
 /** One or more members are not as they must be. */

@@ -151,7 +151,7 @@ const sampleOrganizationOf = (config: DevConfig, file: DevFile): SampleOrganizat
     ? { apiKey: Redacted.make(file.api_key, { label: "api_key" }), returnOrigin: file.return_origin }
     : undefined
 
-/** The development server (part 9), until interrupted. It writes `dev.json` and its banner once it listens. */
+/** The development server, until interrupted. It writes `dev.json` and its banner once it listens. */
 export const devServer = Effect.gen(function* () {
   yield* printSettingWarnings("dev")
   const config = yield* devConfig

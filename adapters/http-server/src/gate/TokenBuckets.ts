@@ -1,4 +1,4 @@
-import { makeLeastRecentlyUsed } from "./LeastRecentlyUsed.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
 /** A token bucket: it refills at `rate` tokens a second and holds at most `burst`. */
 export interface Rate {
@@ -35,7 +35,7 @@ export interface TokenBuckets {
 }
 
 export const makeTokenBuckets = (rate: Rate): TokenBuckets => {
-  const buckets = makeLeastRecentlyUsed<Bucket>(MAX_BUCKETS)
+  const buckets = makeLeastRecentlySet<Bucket>(MAX_BUCKETS)
   const tokensOf = (owner: string, now: number): number => {
     const { filledAt, tokens } = buckets.get(owner) ?? { tokens: rate.burst, filledAt: now }
     // The clock may have been set back.

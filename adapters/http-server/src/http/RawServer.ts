@@ -5,9 +5,9 @@ import { PROBLEM_MEDIA_TYPE, type ProblemCode } from "@svc/protocol/Problem"
 import { problemOf, Refused } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 
-/** Largest header section, in bytes (part 2). */
+/** Largest header section, in bytes (part 1). */
 export const MAX_HEADER_BYTES = 16 * 1024
-/** Time in which a whole request must arrive, in milliseconds (part 2). */
+/** Time in which a whole request must arrive, in milliseconds (part 1). */
 export const REQUEST_TIMEOUT_MS = 30_000
 /** Interval of the check for slow requests, in milliseconds. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
@@ -15,7 +15,7 @@ const TIMEOUT_CHECK_INTERVAL_MS = 500
 export const KEEP_ALIVE_MS = 75_000
 /** Most unanswered requests on one connection; a client that sends more is disconnected. */
 export const MAX_PIPELINED_REQUESTS = 64
-/** How long requests in flight may take to finish during shutdown, in milliseconds (part 9). */
+/** How long requests in flight may take to finish during shutdown, in milliseconds. */
 export const STOP_TIMEOUT_MS = 10_000
 /** How long a connection may be inactive while an answer is pending or partly read, in milliseconds. */
 export const STALL_TIMEOUT_MS = 40_000

@@ -10,7 +10,7 @@ const B = { kind: "key", id: "b" } as const
 /** An answer that somebody reads when told to. */
 const sink = () => Object.assign(new EventEmitter(), { destroyed: false })
 
-describe("UnreadAnswers (part 2)", () => {
+describe("UnreadAnswers (part 9)", () => {
   it("bounds each API key, and frees what has been read", () => {
     const unread = makeUnreadAnswers({ address: 50 * KIB, key: 100 * KIB, all: 1000 * KIB })
     const first = sink()

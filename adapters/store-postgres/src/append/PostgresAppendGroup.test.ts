@@ -32,7 +32,7 @@ const countRows = ({ schema, writes }: PostgresClients, organization: string) =>
     ([row]) => Object.fromEntries(Object.entries(row!).map(([table, count]) => [table, Number(count)]))
   )
 
-class Clients extends Context.Service<Clients, PostgresClients>()("Clients") {}
+class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/append/Clients") {}
 
 const database = Layer.effectContext(
   Effect.gen(function* () {

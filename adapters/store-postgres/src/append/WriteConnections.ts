@@ -31,7 +31,7 @@ export interface WriteConnections {
   readonly writes: SqlClient.SqlClient
   /** The same for statements that mostly find nothing to do: that they succeed does not say that writes do. */
   readonly polls: SqlClient.SqlClient
-  /** The same connections, to ask how their sessions are; what it comes to says nothing of writes. */
+  /** The same connections, for questions about their sessions. Their outcome does not count as that of a write. */
   readonly sessions: SqlClient.SqlClient
   /** Replaces every connection before its next use. */
   readonly renew: Effect.Effect<void>

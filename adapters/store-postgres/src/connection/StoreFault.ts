@@ -8,9 +8,12 @@ import { isOfData, sqlStateOf } from "./SqlState.ts"
 export const CALL_TIMEOUT: Duration.Input = "10 seconds"
 
 /** Longest that a caller waits for one statement. */
-export class CallTimeout extends Context.Reference<Duration.Input>("@svc/store-postgres/CallTimeout", {
-  defaultValue: () => CALL_TIMEOUT
-}) {}
+export class CallTimeout extends Context.Reference<Duration.Input>(
+  "@svc/store-postgres/connection/CallTimeout",
+  {
+    defaultValue: () => CALL_TIMEOUT
+  }
+) {}
 
 const RETRY_AFTER_SECONDS = 1
 

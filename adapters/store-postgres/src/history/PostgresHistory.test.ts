@@ -18,7 +18,7 @@ import { guardHistory, HISTORY_FAULT } from "./HistoryGuard.ts"
 import { HistoryUnacknowledged } from "./PostgresHistory.ts"
 
 /** The connections below the ports, for what no port can do: to be another database. */
-class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/test/Clients") {}
+class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/history/Clients") {}
 
 const ports = Layer.effectContext(
   Effect.gen(function* () {

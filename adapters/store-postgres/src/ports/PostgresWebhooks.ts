@@ -1,7 +1,7 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { deliverySuffixOf } from "@svc/domain/webhook/DeliveryId"
-import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
+import { keptDeliveriesOf } from "@svc/domain/webhook/KeptDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
@@ -201,10 +201,10 @@ interface OutcomeRow {
 
 /** What is kept for the endpoint from when it is disabled. */
 const heldColumns = (endpoint: WebhookEndpointState) => {
-  const holding = holdingOf(endpoint)
-  return holding === undefined
+  const kept = keptDeliveriesOf(endpoint)
+  return kept === undefined
     ? { until: null, left: null }
-    : { until: comparable(holding.until), left: String(holding.left) }
+    : { until: comparable(kept.until), left: String(kept.left) }
 }
 
 /** Endpoint, revision that it has, and what becomes of it. */

@@ -119,7 +119,7 @@ export const periodsFrom = (
 }
 
 /**
- * The range that the time zone table of a mandate covers (part 7, `time_zones`), given the rules that name that
+ * The range that the time zone table of a mandate covers (part 4, `time_zones`), given the rules that name that
  * zone: from two of their longest intervals before the window's start to one after its end, where the last period ends.
  */
 export const tableRange = (rules: ReadonlyArray<PeriodRule>, window: PeriodSpan): TableRange => {

@@ -9,7 +9,7 @@ export interface DueStream {
 }
 
 /**
- * Shares the streams that have something due among any number of workers (part 9). A lease only saves them from doing the
+ * Shares the streams that have something due among any number of workers. A lease only saves them from doing the
  * same work twice: it may expire while its worker goes on, so it is the revision of the stream that keeps two workers from
  * appending the same transition.
  */

@@ -16,7 +16,7 @@ export class Signer extends Context.Service<
       },
       SignerUnavailable
     >
-    /** Every public key that ever signed or is about to. */
+    /** Every public key that ever signed or is about to, except withdrawn ones. */
     readonly keySet: Effect.Effect<KeySet, SignerUnavailable>
   }
 >()("@svc/domain/ports/Signer") {}

@@ -38,7 +38,7 @@ export interface Acknowledged {
   readonly history: string
 }
 
-/** The identity of the store's history, by which it is noticed that a database lost its end or is another one. */
+/** The identity of the store's history. It shows when a database was replaced or lost its latest records. */
 export class StoreHistory extends Context.Service<
   StoreHistory,
   {

@@ -99,12 +99,16 @@ export class WebhookStore extends Context.Service<
     }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
     /**
      * Leases deliveries that are due at the store's clock (`isDue`), over all organizations: opens an attempt of each
-     * (`beginAttempt`) that lasts for `lasts`, and answers with them. They are at most
-     * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
-     * endpoints included, more than `perOrganization`, but that up to `assured` of each endpoint are, whatever else its
-     * organization has. Endpoints take turns, those first that have least under way, and of
-     * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
-     * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
+     * (`beginAttempt`) that lasts for `lasts`, and returns them.
+     *
+     * - At most `limit` deliveries are leased.
+     * - At most `perEndpoint` attempts of an endpoint are under way.
+     * - At most `perOrganization` attempts of an organization are under way, those of deleted endpoints included.
+     * - Each endpoint may have up to `assured` attempts under way even if its organization has reached `perOrganization`.
+     *
+     * Endpoints take turns: those with the fewest attempts under way come first, and among them those whose deliveries have
+     * waited longest. Concurrent callers get different deliveries and do not wait for each other. A delivery that this
+     * release cannot read is left out and holds up no other.
      */
     readonly leaseDue: (query: {
       readonly token: string

@@ -47,7 +47,7 @@ const decodeRevoke = decodeBody(RevokeMandateBody)
 
 const CREATE = { operation: KEYED_ROUTES.createMandate, path: {} }
 
-/** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 7). */
+/** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 4). */
 const fixTimeZones = Effect.fnUntraced(function* (
   terms: ProposedTerms
 ): Effect.fn.Return<ReadonlyArray<TimeZoneTable>, ValidationFailed, TimeZones> {

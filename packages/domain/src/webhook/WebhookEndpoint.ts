@@ -9,9 +9,9 @@ export const MAX_FAILED_ATTEMPTS = 20
 export const MAX_EXHAUSTED_DELIVERIES = 10
 
 /** How long events are kept for a disabled endpoint, in seconds: 7 days (part 8). */
-export const HELD_SECONDS = 604_800n
+export const KEPT_SECONDS = 604_800n
 /** How many deliveries are kept for an endpoint while it is disabled (part 8). */
-export const HELD_DELIVERIES = 10_000
+export const KEPT_DELIVERIES = 10_000
 
 /** An endpoint, and the revision that a change of it must name. */
 export interface StoredEndpoint {

@@ -142,7 +142,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     )
   })
 
-  /** Notes that an attempt begins. Exactly one of what it answers is to be run: how the attempt ended, or that nobody will know. */
+  /** Notes that an attempt begins. Run exactly one of the two returned effects: `ended` with its result, or `abandoned`. */
   return ({ delivery, endpoint, revision }: LeasedDelivery) => {
     const known = { endpoint, revision }
     const fresh: Ledger = { known, open: 0, ended: [], isWriting: false, failures: 0 }

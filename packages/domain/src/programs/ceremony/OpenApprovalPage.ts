@@ -10,9 +10,9 @@ import type { Organizations } from "../../ports/Organizations.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
 import type { ApprovalSessionClosed } from "../../Refusals.ts"
 import {
-  type ApprovalSubject,
-  approvalSubject,
+  type LoggedContext,
   loadOpenSession,
+  loggedContext,
   organizationNameOf,
   untilSessionRecorded
 } from "./CeremonySession.ts"
@@ -31,7 +31,7 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     readonly returnAddress: string
     readonly now: Instant
     readonly expiresAt: Instant
-    readonly about: ApprovalSubject
+    readonly about: LoggedContext
   },
   ApprovalSessionClosed | StoreUnavailable,
   MandateStore | Randomness | Organizations
@@ -45,6 +45,6 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     returnAddress: returnAddress(session),
     now: current.now,
     expiresAt: session.expiresAt,
-    about: approvalSubject(session)
+    about: loggedContext(session)
   }
 })

@@ -3,12 +3,7 @@ import { type ClosedCause, closedCause } from "../../approval/ClosedCause.ts"
 import { isBoundBrowser, returnAddress } from "../../approval/SessionLifecycle.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
-import {
-  type ApprovalSubject,
-  approvalSubject,
-  loadSession,
-  untilSessionRecorded
-} from "./CeremonySession.ts"
+import { type LoggedContext, loadSession, loggedContext, untilSessionRecorded } from "./CeremonySession.ts"
 
 /** What the page of a closed link says (part 6, GET /approve/{token}). */
 export interface ClosedLink {
@@ -18,7 +13,7 @@ export interface ClosedLink {
   /** Whether a browser began the ceremony, and this request does not prove to come from it. */
   readonly isBoundElsewhere: boolean
   /** Absent for an unknown link. */
-  readonly about?: ApprovalSubject
+  readonly about?: LoggedContext
 }
 
 /** A token that was never given. */
@@ -39,6 +34,6 @@ export const readClosedLink = Effect.fn("readClosedLink")(function* (query: {
     cause: closedCause(session, current.state.mandate, isBound),
     ...(leadsBack ? { returnAddress: returnAddress(session) } : {}),
     isBoundElsewhere: !leadsBack,
-    about: approvalSubject(session)
+    about: loggedContext(session)
   }
 })
