@@ -74,7 +74,7 @@ const writableIn = (folder: string): ReadonlyArray<string> =>
 
 describe("a database in a folder", () => {
   it.live(
-    "is for its user alone, where the folder was made for all and when it is new",
+    "is open to its user alone, both in a new folder and in one that was open to all",
     () =>
       Effect.gen(function* () {
         const folder = join(yield* newFolder, "data")
@@ -113,7 +113,7 @@ describe("a database in a folder", () => {
   )
 
   it.live(
-    "is neither read nor written once another process has the folder, which it tells",
+    "is neither read nor written once another process has the folder, and reports that",
     () =>
       Effect.gen(function* () {
         const folder = yield* preparedPglite

@@ -21,10 +21,10 @@ const read = Effect.fnUntraced(function* (organization: string, after: string) {
   return { ...page!, mandates: page!.events.map(({ mandate }) => mandate) }
 })
 
-describe.skipIf(server === undefined)("an event that commits late", () => {
+describe.skipIf(server === undefined)("an event that commits late (part 8)", () => {
   afterAll(() => server?.stop())
 
-  it.live("holds back what was begun after it, and comes before that", () =>
+  it.live("holds back the events begun after it, and precedes them in the feed", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.make({ url, maxConnections: 1 })
       const first = yield* recordMandate()

@@ -44,7 +44,7 @@ const database = Layer.effectContext(
 layer(database, { excludeTestServices: true, timeout: "60 seconds" })(
   "one statement for many changes",
   (it) => {
-    it.effect("records each on its own merits, and leaves no trace of the others", () =>
+    it.effect("records each change that may be recorded, and leaves no trace of the others", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
         const together = makeAppendGroup(clients)
@@ -102,7 +102,7 @@ layer(database, { excludeTestServices: true, timeout: "60 seconds" })(
       })
     )
 
-    it.effect("records none when one of them breaks the tables' own rules, so that each is tried alone", () =>
+    it.effect("records none if one of them violates a constraint, so that each is tried alone", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
         const together = makeAppendGroup(clients)
