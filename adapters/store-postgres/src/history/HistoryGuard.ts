@@ -153,7 +153,7 @@ export const guardHistory = <Others>(
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const watch = makeWatch(Context.get(ports, StoreHistory), { isEmbedded, scope })
-    // A store that is out of reach is told of by whoever needs it.
+    // An unreachable store is reported by the operations that need it.
     const look = Effect.ignore(watch.state)
     yield* look
     if (!isEmbedded)
