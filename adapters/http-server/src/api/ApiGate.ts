@@ -63,7 +63,7 @@ export const apiGate = (
   })
 }
 
-/** Media type of an answer unless the route names another. */
+/** Media type of a response unless the route names another. */
 export const JSON_MEDIA_TYPE = "application/json"
 
 const MEDIA_TYPE_CHECK = { empty: "with-body", members: "if-named" } as const

@@ -15,8 +15,8 @@ const MAX_REMEMBERED = 10_000
 
 /**
  * Bounds what requests with an invalid or missing credential cost the store, per client address. Only failures count, and
- * a credential that was valid when last used is looked up whatever its address has done, so that nobody is locked out by
- * somebody else behind the same address.
+ * a credential that was valid when last used is looked up whatever its address has done, so that no caller is locked out by
+ * another behind the same address.
  */
 export class FailedCredentials extends Context.Service<
   FailedCredentials,

@@ -30,7 +30,7 @@ export interface Level {
 /** One bucket for each owner, full at first. Instants are in milliseconds. */
 export interface TokenBuckets {
   readonly level: (owner: string, now: number) => Level
-  /** Takes a token and answers the level after it. The balance may go negative, down to `-burst`. */
+  /** Takes a token and returns the level after it. The balance may go negative, down to `-burst`. */
   readonly spend: (owner: string, now: number) => Level
 }
 

@@ -57,7 +57,7 @@ const updatePeriods = (
   return next
 }
 
-/** Drops periods that have ended with nothing reserved, since they affect no further decision. The last one stays to be shown. */
+/** Drops periods that ended with nothing reserved, since they affect no decision. The last one stays to be shown. */
 const prune = (mandate: MandateState, instant: Instant): MandateState => {
   const reached = clampToWindowEnd(prepareTerms(mandate.terms), instant)
   const periods = mandate.periods.filter(

@@ -119,8 +119,8 @@ export class WebhookStore extends Context.Service<
       readonly lasts: Nanos
     }) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreUnavailable>
     /**
-     * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this
-     * release cannot read is left out.
+     * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. Those
+     * that this release cannot read are left out.
      */
     readonly expiredAttempts: (query: { readonly limit: number }) => Effect.Effect<
       {
@@ -131,14 +131,14 @@ export class WebhookStore extends Context.Service<
     >
     /**
      * Records the ends of attempts together with their endpoints, each endpoint (given once) by itself and all or nothing.
-     * Answers with the revision of each; with nothing where the endpoint has another revision, or one of the attempts is not
-     * open under its token any more. Of several endpoints, also where somebody else holds the endpoint: only a lone one
+     * Returns the new revision of each, or `undefined` if the endpoint has another revision or one of the attempts is no
+     * longer open under its token. With several endpoints, also if another session locks the endpoint: only a single one
      * is waited for.
      */
     readonly recordAttempts: (
       ended: ReadonlyArray<EndedAttempts>
     ) => Effect.Effect<ReadonlyArray<number | undefined>, StoreUnavailable>
-    /** The endpoint and those of the deliveries that are there, as they are now, and the store's clock. */
+    /** The present state of the endpoint and of those deliveries that exist, and the store's clock. */
     readonly reload: (query: {
       readonly organization: string
       readonly endpoint: string

@@ -77,7 +77,7 @@ const makeEvidence = Effect.fnUntraced(function* (query: {
 
 /**
  * Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). A process makes one at
- * a time for each organization and queues a few; beyond that the answer is 503 with a time to retry.
+ * a time for each organization and queues a few; beyond that the response is 503 with a time to retry.
  */
 export const readEvidence = Effect.fn("readEvidence")(function* (query: {
   readonly organization: string

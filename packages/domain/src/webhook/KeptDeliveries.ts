@@ -1,7 +1,7 @@
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { KEPT_DELIVERIES, KEPT_SECONDS, type WebhookEndpointState } from "./WebhookEndpoint.ts"
 
-/** The deliveries that are still kept for a disabled endpoint (part 8): those of events before `until`, at most `left` more. */
+/** What is still kept for a disabled endpoint (part 8): deliveries of events before `until`, at most `left` more. */
 export interface KeptDeliveries {
   readonly until: Instant
   readonly left: number
@@ -15,7 +15,7 @@ export const keptDeliveriesOf = ({ disabledAt, status }: EndpointStatus): KeptDe
     ? { until: disabledAt + KEPT_SECONDS * NANOS_PER_SECOND, left: KEPT_DELIVERIES }
     : undefined
 
-/** What is kept after a change of the endpoint. While it stays disabled, deliveries already kept still count against the limit. */
+/** What is kept after a change of the endpoint. While it stays disabled, earlier deliveries still count against the limit. */
 export const keptDeliveriesAfter = (
   before: KeptDeliveries | undefined,
   next: EndpointStatus

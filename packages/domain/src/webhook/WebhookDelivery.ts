@@ -205,8 +205,8 @@ export interface Spread {
 }
 
 /**
- * Those of an endpoint's deliveries whose next attempt moves when it is active again: what is due comes evenly one after
- * the other, the longest due first, so that it does not come all at once. The count of attempts goes on.
+ * The deliveries of an endpoint whose next attempt moves when it is active again: those that are due are spread evenly, the
+ * longest due first, so that they do not all come at once. Their count of attempts continues.
  */
 export const afterReactivation = (
   deliveries: ReadonlyArray<WebhookDeliveryState>,

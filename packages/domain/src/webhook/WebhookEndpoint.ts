@@ -85,7 +85,7 @@ const reachedBy = (counters: Counters): DisabledReason | undefined => {
 /**
  * The endpoint after an attempt (part 8): its counters, and whether 20 failed attempts or 10 exhausted deliveries in a row
  * disable it. Any 2xx resets the first counter, only a delivered journal event the second. Nothing changes when the attempt
- * began before a reactivation or the endpoint has been deleted. A disabled endpoint goes on counting and keeps its reason.
+ * began before a reactivation or the endpoint has been deleted. A disabled endpoint keeps counting and keeps its reason.
  */
 export const afterAttempt = (
   endpoint: WebhookEndpointState,

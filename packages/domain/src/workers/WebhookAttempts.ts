@@ -11,7 +11,7 @@ import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEnd
 /** An attempt that has ended, by its delivery as it was when the attempt was opened. */
 export interface EndedAttempt {
   readonly delivery: WebhookDeliveryState
-  /** `lost` when nobody said how it went. */
+  /** `lost` when no result was reported. */
   readonly result: AttemptResult | "lost"
 }
 
@@ -47,7 +47,7 @@ const finishAll = (
   return { endpoint, deliveries }
 }
 
-/** Logs that an endpoint was disabled, for the operator: whoever it belongs to gets no more events. */
+/** Logs for the operator that an endpoint was disabled, since its owner receives no more events. */
 const logDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
   before.status === after.status
     ? Effect.void

@@ -43,7 +43,7 @@ export interface CeremonySession {
 
 type SubjectChange = { readonly expected: "absent" | number; readonly next: SubjectCredentials }
 
-/** Loads the session of a token, whatever its state, and records what is due. `undefined` for a token that was never issued. */
+/** Loads the session of a token in any state, and records what is due. `undefined` for a token that was never issued. */
 export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
   const store = yield* MandateStore
   const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })

@@ -27,7 +27,7 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     readonly locale: Language
     readonly lines: ReadonlyArray<DisplayLine>
     readonly way: WayToApprove
-    /** Back to the caller without an answer; it looks the same as the way back after one. */
+    /** The way back to the caller without a decision; it looks the same as after one. */
     readonly returnAddress: string
     readonly now: Instant
     readonly expiresAt: Instant
