@@ -73,8 +73,8 @@ const LIMITS: Readonly<Record<string, number>> = {
   "attempts of a delivery": MAX_ATTEMPTS,
   "failed attempts in a row that disable an endpoint": WebhookEndpoint.MAX_FAILED_ATTEMPTS,
   "exhausted deliveries in a row that disable an endpoint": WebhookEndpoint.MAX_EXHAUSTED_DELIVERIES,
-  "deliveries kept for a disabled endpoint": WebhookEndpoint.HELD_DELIVERIES,
-  "time that they are kept, in seconds": Number(WebhookEndpoint.HELD_SECONDS),
+  "deliveries kept for a disabled endpoint": WebhookEndpoint.KEPT_DELIVERIES,
+  "time that they are kept, in seconds": Number(WebhookEndpoint.KEPT_SECONDS),
   "spread after a reactivation, in seconds": Number(REACTIVATION_SPREAD_SECONDS)
 }
 

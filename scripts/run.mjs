@@ -38,7 +38,7 @@ const isAlive = (pid) => {
 const sleep = (milliseconds) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 
 /** Of two commands started at once on a fresh clone, one installs and the other waits. */
-const alone = (then) => {
+const underLock = (then) => {
   for (;;) {
     try {
       writeFileSync(lock, String(process.pid), { flag: "wx" })
@@ -126,7 +126,7 @@ const endWithNpm = (child) => {
 }
 
 const given = process.argv.slice(2)
-if (!isInstalled()) alone(install)
+if (!isInstalled()) underLock(install)
 const isTool = given[0] === "--bin"
 const [file, ...rest] = isTool ? [toolFile(given[1]), ...given.slice(2)] : given
 if (file !== undefined) {

@@ -409,7 +409,7 @@ describe.skipIf(server === undefined)("webhook workers (part 8)", { timeout: TES
   )
 
   for (const [what, change] of [
-    ["10,000 deliveries are held", "held_left = 0"],
+    ["10,000 deliveries are kept", "held_left = 0"],
     ["it was disabled for 7 days", "held_until = 0"]
   ] as const) {
     it.live(`missed_since is set once ${what}, until a reactivation, whose answer has it last`, () =>

@@ -8,13 +8,13 @@ import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
 
 /** How long the name's look-up, the connection and the TLS handshake may take together: 5 s (part 8). */
 export const CONNECT_LIMIT_MS = 5000
-/** How long the answer's headers may take to arrive: 15 s (part 8). */
+/** How long the response headers may take to arrive: 15 s (part 8). */
 export const WHOLE_LIMIT_MS = 15_000
-/** Most bytes of an answer's headers: 16 KiB. */
+/** Most bytes of the response headers: 16 KiB. */
 export const MAX_HEADER_BYTES = 16_384
 /**
- * Most bytes on the wire before the headers that count have ended, in bytes: the handshake, interim answers (1xx) and
- * the reason phrase are bounded by nothing else.
+ * Most bytes on the wire before the end of the final response's headers: nothing else bounds the handshake, interim
+ * responses (1xx) and the reason phrase.
  */
 export const MAX_PREAMBLE_BYTES = 131_072
 
@@ -33,7 +33,7 @@ export interface GuardedRequest {
   readonly body?: Uint8Array
 }
 
-/** An answer whose headers have arrived; its body ends with the scope and is not decompressed. */
+/** A response whose headers have arrived; its body ends with the scope and is not decompressed. */
 export type GuardedAnswer = Pick<Dispatcher.ResponseData, "statusCode" | "headers" | "body">
 
 const CONNECTION_ERRORS = ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE", "ETIMEDOUT"]
@@ -85,7 +85,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
     (client) => Effect.promise(() => client.destroy(SETTLED))
   )
 
-/** Ends the connection when the bytes received exceed the preamble and the answer has not arrived. */
+/** Ends the connection when the bytes received exceed the preamble and the response has not arrived. */
 const boundPreamble = (socket: Socket, answer: Promise<GuardedAnswer>): void => {
   let isWaiting = true
   const stop = () => {
@@ -132,12 +132,12 @@ const checkAndConnect = Effect.fnUntraced(function* (
 })
 
 /**
- * Sends one request over a connection of its own and answers once the headers have arrived (part 8,
+ * Sends one request over a new connection and returns once the headers have arrived (part 8,
  * Attempt and Target guard). The target is checked, its name looked up and its address checked again for every
  * request; redirects are not followed; proxy variables of the environment are ignored. The connection ends with the scope.
  *
  * Errors: `TargetRefused`; `ExchangeFailed` with `timeout` when connecting takes too long. The caller limits the time
- * until the answer, by default with `WHOLE_LIMIT_MS`.
+ * until the response, by default with `WHOLE_LIMIT_MS`.
  */
 export const exchange = Effect.fnUntraced(function* (
   options: GuardedClientOptions,

@@ -17,8 +17,8 @@ const MAX_ADDRESSES_TRIED = 8
 const ADDRESS_ATTEMPT_MS = 500
 
 /**
- * Answers a look-up with the addresses that were checked. Node asks for all of them where it may try one after
- * another, and for one where it may not; for a literal address it does not ask at all.
+ * A look-up that returns the addresses that were checked. Node asks for all of them if it may try several, and for one
+ * otherwise; for a literal address it does not ask at all.
  */
 export const pinnedLookup =
   (addresses: ReadonlyArray<string>): LookupFunction =>
@@ -41,7 +41,7 @@ const untilReady = (
       const ready = new Promise<void>((resolve, reject) => {
         socket.once(event, resolve)
         socket.once("close", () => reject(new Error("closed")))
-        // For as long as the socket lives: an error that nobody listens for would end the process.
+        // Stays for the life of the socket, because an error without a listener would end the process.
         socket.on("error", reject)
       })
       ready.catch(() => undefined)

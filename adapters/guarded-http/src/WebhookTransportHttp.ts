@@ -13,9 +13,9 @@ import { ExchangeFailed } from "./GuardedConnection.ts"
 import { dnsResolve } from "./NameResolver.ts"
 import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
 
-/** How much of an answer's body is read, and discarded: 16 KiB (part 8). */
+/** How much of a response body is read and discarded: 16 KiB (part 8). */
 export const DISCARD_MAX_BYTES = 16_384
-/** How long a receiver may take to finish its answer once its status is known, in milliseconds. */
+/** How long a receiver may take to finish its response once the status is known, in milliseconds. */
 export const DISCARD_LIMIT_MS = 1000
 
 export interface WebhookTransportOptions extends Omit<GuardedClientOptions, "guard"> {
@@ -44,7 +44,7 @@ const settingsOf = (options: WebhookTransportOptions): Settings => ({
   ...(options.ca === undefined ? {} : { ca: options.ca })
 })
 
-/** Reads on, since a receiver that is cut off in the middle of its answer would log an error. */
+/** Reads the rest of the response, since a receiver that is cut off in the middle would log an error. */
 const discard = ({ body }: GuardedAnswer, { discardLimitMs }: Settings) =>
   Effect.tryPromise((signal) => body.dump({ limit: DISCARD_MAX_BYTES, signal })).pipe(
     Effect.timeoutOption(discardLimitMs),
@@ -52,7 +52,7 @@ const discard = ({ body }: GuardedAnswer, { discardLimitMs }: Settings) =>
     Effect.ignore
   )
 
-/** Answers the status as soon as it is known; the rest is read in the background, within the layer's scope. */
+/** Returns the status as soon as it is known; the rest is read in the background, within the layer's scope. */
 const statusOf = (settings: Settings, layerScope: Scope.Scope, request: Parameters<typeof exchange>[1]) =>
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {

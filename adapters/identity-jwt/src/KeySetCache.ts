@@ -77,8 +77,8 @@ const resolveFrom = Effect.fnUntraced(function* (
  * `kid` that it lacks fetches it again, at most every 30 s. One fetch runs at a time for each.
  *
  * A set that cannot be fetched again serves until its 5 minutes are over and no longer, so that blocking the address cannot
- * keep a withdrawn key alive. After that, and for a `kid` that the set which could not be fetched may hold, the answer is
- * `IdentityKeysUnavailable`; a failed fetch is not repeated for 5 s (30 s while the old set serves).
+ * keep a withdrawn key alive. After that, and for a `kid` that the set which could not be fetched may hold, look-ups fail
+ * with `IdentityKeysUnavailable`; a failed fetch is not repeated for 5 s (30 s while the old set serves).
  */
 export const cachedKeySets = (fetch: FetchKeySet): ResolveKeys => {
   const entries = new Map<string, Entry>()

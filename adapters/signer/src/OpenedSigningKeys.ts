@@ -1,5 +1,5 @@
 import type { SealBroken, SecretSealer } from "@svc/domain/ports/SecretSealer"
-import { isWithdrawn, type SigningKeyRecord } from "@svc/domain/ports/SigningKeyRecords"
+import { isWithdrawn, type SigningKeyRecord, startedSigningKeys } from "@svc/domain/ports/SigningKeyRecords"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
 import { type SigningKey, SigningKeyInvalid } from "./SigningKey.ts"
@@ -17,20 +17,9 @@ export interface CurrentSigningKey {
 
 type Unopened = SealBroken | SigningKeyInvalid
 
-/** The keys that have started to sign, the latest first. */
-const startedBy = (keys: ReadonlyArray<SigningKeyRecord>, now: Instant): ReadonlyArray<SigningKeyRecord> =>
-  keys
-    .flatMap((key) =>
-      isWithdrawn(key) || key.signsFrom === undefined || key.signsFrom > now
-        ? []
-        : [[key.signsFrom, key] as const]
-    )
-    .sort(([one], [other]) => (one < other ? 1 : -1))
-    .map(([, key]) => key)
-
 /**
  * Whether the previous key may sign in place of this one. Not after an immediate rotation, whose reason may be a compromise
- * of the previous key: no evidence (503) is then better than evidence like the thief's. After a scheduled rotation the
+ * of the previous key: no evidence (503) is then better than evidence that cannot be told from a thief's. After a scheduled rotation the
  * previous key is still trustworthy and published.
  */
 const allowsFallback = ({ createdAt, signsFrom = 0n }: SigningKeyRecord): boolean =>
@@ -56,7 +45,7 @@ export const makeOpenedSigningKeys = () => {
     now: Instant
   ): Effect.fn.Return<CurrentSigningKey, Unopened, SecretSealer> {
     for (const key of keys) if (isWithdrawn(key)) opened.delete(key.publicJwk.kid)
-    const started = startedBy(keys, now)
+    const started = startedSigningKeys(keys, now)
     let fault: Unopened = new SigningKeyInvalid({ detail: "no signing key is on record" })
     for (const [place, record] of started.entries()) {
       const attempt = yield* Effect.result(open(record))

@@ -185,7 +185,7 @@ describe("StoredSigner (part 7)", () => {
       assert.strictEqual(yield* kidOf(signer), first)
       assert.deepStrictEqual(yield* health.faults, [
         "Of the store.",
-        "The master key does not open the signing key whose turn it is: the one before it signs."
+        "The master key does not open the current signing key: the one before it signs."
       ])
       assert.deepStrictEqual(keptOf(records), [true, true])
       // A process that can open it removes what is before it; this one has that open.
@@ -259,7 +259,7 @@ describe("StoredSigner (part 7)", () => {
       assert.strictEqual((yield* Effect.flip(signer.current))._tag, "SignerUnavailable")
       assert.deepStrictEqual(yield* health.faults, [
         "Of the store.",
-        "The master key does not open the signing key whose turn it is: no evidence is signed."
+        "The master key does not open the current signing key: no evidence is signed."
       ])
       assert.deepStrictEqual(keptOf(records), [true, true])
       // Nor does one that was announced since let it sign again.

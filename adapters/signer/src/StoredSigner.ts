@@ -58,16 +58,16 @@ const unavailable = Effect.mapError(
 )
 
 /** What `GET /readyz` says if this process cannot open the current signing key. */
-const UNOPENED = "The master key does not open the signing key whose turn it is:"
+const UNOPENED = "The master key does not open the current signing key:"
 
 /** The health of the store, including whether this process can open the current signing key. */
 const withSigningHealth = (
   store: StoreHealth["Service"],
-  turn: Effect.Effect<CurrentSigningKey, StoreUnavailable | SealBroken | SigningKeyInvalid>
+  currentKey: Effect.Effect<CurrentSigningKey, StoreUnavailable | SealBroken | SigningKeyInvalid>
 ): StoreHealth["Service"] => ({
   faults: Effect.gen(function* () {
     const faults = yield* store.faults
-    const fault = yield* turn.pipe(
+    const fault = yield* currentKey.pipe(
       Effect.map(({ isFallback }) => (isFallback ? [`${UNOPENED} the one before it signs.`] : [])),
       Effect.catchTag(["SealBroken", "SigningKeyInvalid"], () =>
         Effect.succeed([`${UNOPENED} no evidence is signed.`])
@@ -114,40 +114,40 @@ const makeSigner = Effect.gen(function* () {
     yield* warnOfPending(seen)
     // The private half of a retired key is of use to a thief alone. But where this process cannot open the current key, the
     // retired ones may be the only keys that anyone can sign with.
-    const turn = hasRetiredKeys(seen)
+    const key = hasRetiredKeys(seen)
       ? yield* Effect.option(opened.currentAt(seen.keys, seen.now))
       : Option.none()
-    if (Option.isSome(turn) && !turn.value.isFallback) {
-      // Another process may have done so, or the next read does.
-      yield* Effect.ignore(records.forgetBefore(turn.value.key.published.kid))
+    if (Option.isSome(key) && !key.value.isFallback) {
+      // Ignored: another process may have done so, or the next read will.
+      yield* Effect.ignore(records.forgetBefore(key.value.key.published.kid))
     }
     return seen
   }).pipe(Effect.provideContext(context))
   // Concurrent callers share one read.
   const refresh = sharedRun(readAgain, scope)
-  const current = Effect.suspend(() =>
+  const freshView = Effect.suspend(() =>
     Effect.flatMap(isFresh, (fresh) => (fresh ? Effect.succeed(view) : refresh))
   )
 
-  const turnIn = (views: Effect.Effect<View, StoreUnavailable | SigningKeyInvalid>) =>
+  const currentKeyIn = (views: Effect.Effect<View, StoreUnavailable | SigningKeyInvalid>) =>
     Effect.gen(function* () {
       const seen = yield* views
       return yield* opened.currentAt(seen.keys, earliestStoreTime(seen, yield* Clock.monotonicTimeNanos))
     }).pipe(Effect.provideContext(context))
-  const turn = turnIn(current)
+  const currentKey = currentKeyIn(freshView)
   // A master key that does not open the current key must fail the start rather than the first evidence.
-  if ((yield* turn).isFallback) return yield* new SealBroken({ purpose: "signing_key" })
+  if ((yield* currentKey).isFallback) return yield* new SealBroken({ purpose: "signing_key" })
 
   const signer = Signer.of({
     // Read for each signature, since what a withdrawn key signs would not verify.
-    current: Effect.map(unavailable(turnIn(readAgain)), ({ key: { published, sign } }) => ({
+    current: Effect.map(unavailable(currentKeyIn(readAgain)), ({ key: { published, sign } }) => ({
       kid: published.kid,
       sign: (data) =>
         Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
     })),
     // While the store is unreachable, the last known key set is published.
     keySet: Effect.map(
-      current.pipe(
+      freshView.pipe(
         Effect.timeout(KEY_SET_TIMEOUT),
         Effect.catch(() => Effect.sync(() => view))
       ),
@@ -157,7 +157,7 @@ const makeSigner = Effect.gen(function* () {
     )
   })
   return Context.make(Signer, signer).pipe(
-    Context.add(StoreHealth, withSigningHealth(yield* StoreHealth, turn))
+    Context.add(StoreHealth, withSigningHealth(yield* StoreHealth, currentKey))
   )
 })
 

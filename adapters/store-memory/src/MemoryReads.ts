@@ -17,7 +17,7 @@ import type { Instant } from "@svc/protocol/Timestamp"
 import { dueFirst, isDue } from "./DueOrder.ts"
 import type { MemoryState, MemoryStream, Tenant } from "./MemoryState.ts"
 
-/** Each of these reads is one synchronous step, so it sees every append that was answered before, whole. */
+/** Each of these reads is one synchronous step, so it sees every earlier append entirely. */
 
 export const loadStream = (state: MemoryState, query: LoadQuery, clock: Instant): Loaded => {
   const organization = organizationOf(state, query)

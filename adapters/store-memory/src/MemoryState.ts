@@ -7,7 +7,7 @@ import type {
 } from "@svc/domain/mandate/MandateState"
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import type { FeedEvent } from "@svc/domain/ports/EventFeed"
-import type { Holding } from "@svc/domain/webhook/HeldDeliveries"
+import type { KeptDeliveries } from "@svc/domain/webhook/KeptDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
@@ -46,7 +46,7 @@ export interface MemoryWebhookEndpoint {
   /** When the first event came that was not kept for it. */
   missedSince: Instant | undefined
   /** What is still kept for it, while it is disabled. */
-  holding: Holding | undefined
+  kept: KeptDeliveries | undefined
   readonly deliveries: Map<string, StoredDelivery>
   /** Those that are pending, in the order in which they came to be. */
   readonly waiting: Set<string>

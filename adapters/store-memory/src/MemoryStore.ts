@@ -31,8 +31,8 @@ import * as Webhooks from "./MemoryWebhooks.ts"
  * A store that lives and dies with its process: for tests, for embedding and for trying things out. One
  * layer serves the storage ports over one state, and each build of it starts empty.
  *
- * Its clock is Effect's `Clock` (nanoseconds since the Unix epoch), held where that one turns back. Every
- * operation is one synchronous step, so each is atomic and sees all that was answered before it. Records are
+ * Its clock is Effect's `Clock` (nanoseconds since the Unix epoch), but never runs backwards. Every
+ * operation is one synchronous step, so each is atomic and sees all operations that completed before it. Records are
  * frozen when they are written and handed out as they are.
  */
 export const layer: Layer.Layer<StoragePorts> = Layer.effectContext(

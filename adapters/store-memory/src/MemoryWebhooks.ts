@@ -6,13 +6,13 @@ import {
   type WebhookStore
 } from "@svc/domain/ports/WebhookStore"
 import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
-import { holdingAfter, isKept } from "@svc/domain/webhook/HeldDeliveries"
+import { isKept, keptDeliveriesAfter } from "@svc/domain/webhook/KeptDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import {
   afterReactivation,
   beginAttempt,
   isDue,
-  isExpired,
+  isWorkerLost,
   pendingDelivery,
   type WebhookDeliveryState
 } from "@svc/domain/webhook/WebhookDelivery"
@@ -98,7 +98,7 @@ export const changeEndpoint = (
     endpoint: change.next,
     revision: 0,
     missedSince: undefined,
-    holding: undefined,
+    kept: undefined,
     deliveries: new Map(),
     waiting: new Set()
   }
@@ -114,7 +114,7 @@ export const changeEndpoint = (
 
 const replaceEndpoint = (entry: MemoryWebhookEndpoint, next: WebhookEndpointState): void => {
   if (next.status === "active") entry.missedSince = undefined
-  entry.holding = holdingAfter(entry.holding, next)
+  entry.kept = keptDeliveriesAfter(entry.kept, next)
   entry.endpoint = deepFreeze(next)
   entry.revision += 1
 }
@@ -168,13 +168,13 @@ export const addDelivery = (
 
 /** Counts one more delivery that is kept for a disabled endpoint, or notes that it is missed. */
 const admits = (entry: MemoryWebhookEndpoint, now: Instant): boolean => {
-  const { holding } = entry
-  if (holding === undefined) return true
-  if (!isKept(holding, now)) {
+  const { kept } = entry
+  if (kept === undefined) return true
+  if (!isKept(kept, now)) {
     entry.missedSince ??= now
     return false
   }
-  entry.holding = { ...holding, left: holding.left - 1 }
+  entry.kept = { ...kept, left: kept.left - 1 }
   return true
 }
 
@@ -249,7 +249,7 @@ export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAtt
   expired: everyEndpoint(state)
     .flatMap((entry) =>
       waitingOf(entry)
-        .filter(({ delivery }) => isExpired(delivery, now))
+        .filter(({ delivery }) => isWorkerLost(delivery, now))
         .map(({ delivery }) => ({ ...storedOf(entry), delivery }))
     )
     .slice(0, limit)

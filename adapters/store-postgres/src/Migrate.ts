@@ -3,16 +3,16 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { inSchema, MIGRATIONS, type Migration, migrationStatement, preparation } from "./Migrations.ts"
 
-/** Two processes that prepare at the same time may collide, once each. */
+/** Two processes that prepare at the same time may collide, each at most once. */
 const PREPARATIONS = 5
 
-/** A step failed, and left nothing behind. It may be tried again. */
+/** A step failed without a trace and may be retried. */
 export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly migration: string
   readonly cause: SqlError
 }> {}
 
-/** Brings the schema up to date, step by step. Safe with several processes at once; gives the steps that were lacking. */
+/** Brings the schema up to date, step by step. Safe with several processes at once. Returns the steps that were missing. */
 export const migrate = (
   client: SqlClient,
   schema: string
@@ -32,7 +32,7 @@ export const migrate = (
     return lacking
   })
 
-/** The steps that the schema still lacks, in order. */
+/** The steps that the schema still needs, in order. */
 export const pendingMigrations = (
   client: SqlClient,
   schema: string

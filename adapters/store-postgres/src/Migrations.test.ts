@@ -14,7 +14,7 @@ const withStep = (at: number, parts: Partial<Migration>) =>
   STEPS.map((step, index) => (index === at ? { ...step, ...parts } : step))
 
 describe("migrations", () => {
-  it("have ids from 1 without gaps, and names of their own", () => {
+  it("have ids from 1 without gaps, and unique names", () => {
     assert.deepStrictEqual(
       MIGRATIONS.map(({ id }) => id),
       MIGRATIONS.map((_, at) => at + 1)
@@ -22,13 +22,13 @@ describe("migrations", () => {
     assert.strictEqual(new Set(MIGRATIONS.map(({ name }) => name)).size, MIGRATIONS.length)
   })
 
-  it("of published versions are as they were, and there are some once the package may be published", () => {
+  it("of published versions are unchanged, and exist once the package may be published", () => {
     assert.deepStrictEqual(changedMigrations(MIGRATIONS, RELEASED), [])
     const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"))
     assert.isTrue(manifest.private === true || RELEASED.length > 0)
   })
 
-  it("that were released may be followed by others", () => {
+  it("may be added after those that were released", () => {
     assert.deepStrictEqual(changedMigrations(STEPS, STEPS.slice(0, 2).map(releaseOf)), [])
   })
 
@@ -43,7 +43,7 @@ describe("migrations", () => {
       ["first", "second"]
     ]
   }
-  it.each(Object.entries(changes))("that were released are told when %s changes", (_, [steps, names]) => {
+  it.each(Object.entries(changes))("that were released are reported when %s changes", (_, [steps, names]) => {
     assert.deepStrictEqual(changedMigrations(steps, released), names)
   })
 })

@@ -1,22 +1,22 @@
 import { schemaStatements } from "./schema/Schema.ts"
 
 /*
- * `schema/` holds the schema as it is, which is what one reads and changes; this list holds the way to it. No version has
- * been published yet, so the one step there is makes the schema as it is.
+ * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it. No
+ * version has been published yet, so there is one step, which makes the current schema.
  *
- * What a publication freezes: the text of each step that it brings goes into a file of its own in `migrations/` (of the
- * first, what `schemaStatements` is then), and its checksum into `test/ReleasedMigrations.ts`. From then on a change is made
- * twice, in the file in `schema/` and in a step that is appended here; a test holds the two ways against each other. A step
- * is taken while servers of the release before go on, so what they call and read stays until a later release.
+ * Publishing a version freezes its steps: the text of each moves to a file in `migrations/` (that of the first step is what
+ * `schemaStatements` then is), and its checksum to `test/ReleasedMigrations.ts`. Every later change is made twice, in its
+ * file in `schema/` and in a step that is appended here; a test compares the results. Servers of the previous release keep
+ * running during a step, so what they call and read must stay until a later release.
  */
 
-/** One step from one form of the schema to the next. */
+/** One step from one version of the schema to the next. */
 export interface Migration {
   /** From 1, without gaps. */
   readonly id: number
-  /** Unique; whether a step was taken is known by its name. */
+  /** Unique. The record of the steps taken identifies each by its name. */
   readonly name: string
-  /** Statements, in which `{schema}` stands for the quoted name of the schema. */
+  /** Statements; `{schema}` stands for the quoted name of the schema. */
   readonly statements: string
 }
 
@@ -28,11 +28,11 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
 /** A schema's name as it is written in statements. */
 export const quoteSchema = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
 
-/** Puts the name of a schema into statements. */
+/** Replaces `{schema}` in statements by the name of a schema. */
 export const inSchema = (statements: string, schema: string): string =>
   statements.replaceAll("{schema}", quoteSchema(schema))
 
-/** What holds the record of the steps taken. Safe to run again. */
+/** Makes the table that records the steps taken. Safe to run again. */
 export const preparation = (schema: string): ReadonlyArray<string> => [
   inSchema("create schema if not exists {schema}", schema),
   inSchema(
@@ -46,7 +46,7 @@ export const preparation = (schema: string): ReadonlyArray<string> => [
 ]
 
 /**
- * One step as one statement: taken whole or not at all, and once however many processes take it at the same time.
+ * One step as one statement. It is taken entirely or not at all, and once even if several processes try at the same time.
  */
 export const migrationStatement = ({ id, name, statements }: Migration, schema: string): string =>
   inSchema(
@@ -61,7 +61,7 @@ $migration$`,
     schema
   )
 
-/** Everything that brings an empty database up to date, for an operator to read and to run. */
+/** All statements that bring an empty database up to date, for an operator to read and run. */
 export const printedMigrations = (schema: string): string =>
   [...preparation(schema), ...MIGRATIONS.map((migration) => migrationStatement(migration, schema))]
     .map((statement) => `${statement};\n`)

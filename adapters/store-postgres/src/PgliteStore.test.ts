@@ -63,7 +63,7 @@ const writableIn = (folder: string): ReadonlyArray<string> =>
 
 describe("a database in a folder", () => {
   it.live(
-    "is for its user alone, where the folder and what is in it were made for all",
+    "is open to its user alone, where the folder and what is in it were open to all",
     () =>
       Effect.gen(function* () {
         const folder = yield* preparedPglite
@@ -104,7 +104,7 @@ describe("a database in a folder", () => {
   )
 
   it.live(
-    "is neither read nor written once another process has the folder, which it tells",
+    "is neither read nor written once another process has the folder, and reports that",
     () =>
       Effect.gen(function* () {
         const folder = yield* preparedPglite

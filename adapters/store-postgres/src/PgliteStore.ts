@@ -26,21 +26,21 @@ export class PgliteUnusable extends Data.TaggedError("PgliteUnusable")<{
 
 export interface PgliteOptions {
   /**
-   * Where the database is kept. Absent: in memory, until the scope closes. No other process may have it open, which a
-   * lock file in it sees to, and no other user may enter it: it is given the mode 0700.
+   * The folder of the database. Absent: in memory, until the scope closes. A lock file keeps other processes out of the
+   * folder, and the mode 0700 keeps other users out.
    */
   readonly folder?: string
   /**
-   * What is done when the folder turns out to be another process's, as it is once this one was paused for long and
-   * taken for dead. From then on every call is `StoreUnavailable`, and nothing is written; only a new start can help.
+   * Runs when another process has taken the folder over, as happens when this one was paused for so long that it was
+   * taken for dead. Every call then fails with `StoreUnavailable` and nothing is written until the process is restarted.
    */
   readonly onLost?: (lost: FolderLost) => Effect.Effect<void>
 }
 
-/** Memory for pages, all of which is written to at every start: the default of 128 MB doubles the time that takes. */
+/** Memory for pages. All of it is written at every start, which the default of 128 MB would make twice as slow. */
 const SHARED_BUFFERS = "16MB"
 
-/** In memory there is nobody to hold it against. */
+/** A database in memory is shared with no other process. */
 const UNSHARED: FolderHold = { isHeld: () => true, lost: Effect.never }
 
 const open = (
@@ -60,11 +60,11 @@ const open = (
       },
       catch: (cause) => new PgliteUnusable({ folder, cause })
     }),
-    // To close is to write a checkpoint, which in another process's database destroys it.
+    // Closing writes a checkpoint, which would destroy the database if another process has it by now.
     (database) => Effect.promise(async () => (isHeld() ? database.close() : undefined))
   )
 
-/** Asks before every message: the clock of a process that was paused tells it nothing, but the lock does. */
+/** Checks the lock before every message, since a process cannot tell from its clock that it was paused. */
 const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession => ({
   execProtocolRaw: async (message) => {
     if (!isHeld()) throw new Error("the folder of the database is not this process's to write")
@@ -72,12 +72,12 @@ const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession =>
   }
 })
 
-/** There is one session: whatever comes while it is busy goes next, together. */
+/** There is one session, so the changes that arrive while it is busy share the next statement. */
 const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
 
 type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFailed | SqlError
 
-/** A connection to an embedded database whose schema is up to date. It has one session, so one client serves all. */
+/** A connection to an embedded database whose schema is up to date. It has one session, so all callers share one client. */
 export const connect = (
   options: PgliteOptions
 ): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
@@ -97,7 +97,7 @@ export const connect = (
     return { schema: DEFAULT_SCHEMA, reads: client, writes: client }
   })
 
-/** The storage ports on a Postgres inside the process, for one process at a time. The clock is the machine's. */
+/** The storage ports on a Postgres inside the process, for one process at a time. Its clock is that of the machine. */
 export const layer = (options: PgliteOptions = {}): Layer.Layer<PostgresPorts, ConnectFault> =>
   Layer.effectContext(
     Effect.gen(function* () {

@@ -46,13 +46,13 @@ import { makeSigningKeyRecords } from "./ports/PostgresSigningKeys.ts"
 import { makeSubjects } from "./ports/PostgresSubjects.ts"
 import { makeWebhooks } from "./ports/PostgresWebhooks.ts"
 
-/** The schema that everything is kept in, unless another is named. */
+/** The default schema of the store. */
 export const DEFAULT_SCHEMA = "svc"
 
-/** Largest answer to one statement, in bytes: the open reservations of one mandate that are due at once, in full. */
+/** Largest result of one statement, in bytes: all open reservations of one mandate that fall due at once. */
 export const MAX_MESSAGE_BYTES = 67_108_864
 
-/** Longest that the server works on one statement, in milliseconds; a little less than the client waits. */
+/** Longest that the server runs one statement, in milliseconds; a little less than the client waits. */
 const STATEMENT_TIMEOUT_MILLISECONDS = 9000
 
 /** Longest that a start waits for the server to say whether its schema is up to date. */
@@ -62,18 +62,18 @@ const START_TIMEOUT = "60 seconds"
 const MIGRATION_LOCK_TIMEOUT_MILLISECONDS = 30_000
 
 /**
- * Longest that a connection for reads is used. Nobody tells a client that its server is gone from the network, and
- * callers who share a connection cannot break it off, so that it must end by itself.
+ * Longest that a connection for reads is used. A client does not notice that its server has left the network, and callers
+ * that share a connection cannot end it, so it must end by itself.
  */
 const READ_CONNECTION_LIFETIME: Duration.Input = "10 seconds"
 
-/** Time without a message after which a connection asks whether the other side is still there. */
+/** Time without a message after which a connection checks that the other side is still there. */
 const KEEP_ALIVE: Duration.Input = "10 seconds"
 
-/** How long a session may wait for a standby to confirm its commit before it counts as one that is stuck. */
+/** How long a session may wait for a standby to confirm its commit before it counts as stuck. */
 const STANDBY_PATIENCE = "1 second"
 
-/** Own sessions are all that a role without further rights sees the waits of. */
+/** A role without further rights sees the waits of its own sessions only. */
 const WAITING_FOR_STANDBY = `select count(*) as waiting from pg_stat_activity a
   where a.usename = current_user and a.wait_event = 'SyncRep'
     and a.state_change < clock_timestamp() - interval '${STANDBY_PATIENCE}'`
@@ -88,28 +88,28 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
   readonly schema?: string
-  /** Most connections for reads, which are multiplexed, and for writes, of which each has one of its own. */
+  /** Most connections for reads, which are multiplexed, and for writes, which each take one connection. */
   readonly readConnections?: number
   readonly writeConnections?: number
-  /** How changes that come at the same time share a statement; `off`: each has one of its own. */
+  /** How changes that arrive at the same time share statements; `off`: each has its own. */
   readonly groupedAppends?: LaneOptions | "off"
-  /** Longest that the server works on one statement. */
+  /** Longest that the server runs one statement. */
   readonly statementTimeoutMilliseconds?: number
   /** Longest that a connection for reads, or for writes, is used before a new one takes its place. */
   readonly readConnectionLifetime?: Duration.Input
   readonly writeConnectionLifetime?: Duration.Input
-  /** Asks for encryption whatever the URL says, with authorities of its own. */
+  /** Requires encryption whatever the URL says, with the given authorities. */
   readonly tls?: ConnectionOptions
-  /** Longest that one connection may take to come about. */
+  /** Longest that opening a connection may take. */
   readonly connectTimeout?: Duration.Input
-  /** What the server calls these sessions. */
+  /** The `application_name` of these sessions. */
   readonly applicationName?: string
 }
 
-/** What every session has, whatever the database or the role has set: no crash loses what was acknowledged. */
+/** Settings of every session, whatever the database or the role has set, so that no crash loses an acknowledged write. */
 const PINNED = { default_transaction_isolation: "read committed", synchronous_commit: "on" } as const
 
-/** What every connection says of itself; what the database or the role has set otherwise does not count. */
+/** The configuration of every connection. It overrides the settings of the database and the role. */
 const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<string, string>>) =>
   ({
     url: options.url,
@@ -153,12 +153,12 @@ const waitingForStandby = (client: SqlClient): Effect.Effect<number, SqlError> =
     Number(row!.waiting)
   )
 
-/** A server, or what stands before it, that gives sessions other settings than they ask for. */
+/** A server, or a proxy before it, gives sessions other settings than they ask for. */
 export class SettingsIgnored extends Data.TaggedError("SettingsIgnored")<{
   readonly settings: ReadonlyArray<string>
 }> {}
 
-/** Makes sure that a connection comes about, and that its session has what every session must have. */
+/** Checks that a connection can be made and that its session has the required settings. */
 export const checkSession = (
   options: PostgresOptions
 ): Effect.Effect<void, SettingsIgnored | SqlError | Cause.TimeoutError> =>
@@ -174,10 +174,10 @@ export const checkSession = (
     }
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.timeout(START_TIMEOUT))
 
-/** What this store serves: the storage ports of the domain, and what the deployment itself keeps. */
+/** The services of this store: the storage ports of the domain, and the records of the deployment itself. */
 export type PostgresPorts = StoragePorts | SigningKeyRecords | OperatorLog | StoreHistory
 
-/** The append of the port: changes that come while others are under way go together. */
+/** The append of the port. Changes that arrive while others are under way share a statement. */
 const makeGroupedAppend = (
   clients: PostgresClients,
   lanes: LaneOptions
@@ -196,7 +196,7 @@ export const portsOf = (
     (append) => portsWith(clients, append)
   )
 
-/** The storage ports over the given connections, with an append of one's own. */
+/** The storage ports over the given connections, with the given append. */
 export const portsWith = (
   clients: PostgresClients,
   append: MandateStore["Service"]["append"]
@@ -220,14 +220,14 @@ export const portsWith = (
   )
 }
 
-/** A server's schema lacks steps that this release needs. */
+/** The schema of a server lacks steps that this release needs. */
 export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
   readonly pending: ReadonlyArray<string>
 }> {}
 
 /**
- * Takes the steps on a connection of its own: one may work for as long as it takes, but waits for a lock only so long,
- * since everybody else waits behind it.
+ * Takes the steps on a separate connection. A step may run for any time but waits for a lock only for a limited one, since
+ * all other statements queue behind it.
  */
 const takeSteps = (
   options: PostgresOptions
@@ -260,7 +260,7 @@ const refusePending = ({
       : Effect.fail(new MigrationsPending({ pending: pending.map(({ name }) => name) }))
   )
 
-/** Brings the schema of a server up to date; gives the names of the steps that it lacked. */
+/** Brings the schema of a server up to date and returns the names of the steps that it lacked. */
 export const migrateServer = (
   options: PostgresOptions
 ): Effect.Effect<ReadonlyArray<string>, DatabaseUnsuitable | MigrationFailed | SqlError> =>

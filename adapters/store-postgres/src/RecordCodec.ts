@@ -11,10 +11,10 @@ import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Data } from "effect"
 
-/** The form of what this release writes. A later release that changes it counts on, and reads all earlier ones. */
+/** The version of the records that this release writes. A release that changes them increments it and reads all earlier ones. */
 export const RECORD_SCHEMA = 1
 
-/** A record was written by a later release, or is none: nothing may be decided on it, and nothing written. */
+/** A record was written by a later release or is malformed. Nothing may be decided or written on its basis. */
 export class UnreadableRecord extends Data.TaggedError("UnreadableRecord")<{ readonly detail: string }> {}
 
 /** Records as JSON: sums and instants as decimal strings, everything else as it is. */
@@ -181,7 +181,7 @@ export const writeAttempts = (attempts: ReadonlyArray<DeliveryAttempt>): string 
 export const readAttempts = (text: string): ReadonlyArray<DeliveryAttempt> =>
   (read(text) as ReadonlyArray<EncodedAttempt>).map((attempt) => ({ ...attempt, at: BigInt(attempt.at) }))
 
-/** For records that are JSON already. */
+/** The codec of records that are JSON already. */
 export const writePlain: (record: object) => string = write
 
 export const readPlain = <A>(text: string): A => read(text) as A
@@ -189,9 +189,9 @@ export const readPlain = <A>(text: string): A => read(text) as A
 const LAST_BIGINT = 2n ** 63n - 1n
 const FIRST_BIGINT = -(2n ** 63n)
 
-/** An instant for a column that is only ever compared with the clock: held within the range of a bigint. */
+/** An instant for a column that is only compared with the clock, clamped to the range of a bigint. */
 export const comparable = (instant: Instant): string =>
   String(instant > LAST_BIGINT ? LAST_BIGINT : instant < FIRST_BIGINT ? FIRST_BIGINT : instant)
 
-/** Whether a text can be a value of a column at all: what cannot is nowhere to be found. */
+/** Whether a column can hold the text. A text that it cannot hold matches no row. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()

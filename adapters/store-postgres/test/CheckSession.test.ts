@@ -8,7 +8,7 @@ const server = await openTestDatabase()
 describe.skipIf(server === undefined)("the check of a session", () => {
   afterAll(() => server?.stop())
 
-  it("finds what every session must have, whatever the URL asks for otherwise", async () => {
+  it("finds the settings that every session must have, whatever the URL asks for", async () => {
     const url = new URL(server?.url ?? "")
     for (const options of ["", "-c synchronous_commit=off -c default_transaction_isolation=serializable"]) {
       if (options !== "") url.searchParams.set("options", options)

@@ -110,7 +110,7 @@ const copyDeliveries = (endpoint: string, queue: "due" | "frozen", count: number
     [endpoint, count, queue]
   )
 
-describe.skipIf(server === undefined)("deliveries on a server", () => {
+describe.skipIf(server === undefined)("webhook deliveries on a server (part 8)", () => {
   afterAll(() => server?.stop())
 
   it.live("are kept for a disabled endpoint up to the limit exactly, however many write at once", () =>
@@ -134,45 +134,41 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
     }).pipe(onStore(server!.url))
   )
 
-  it.live(
-    "of several events are kept for disabled endpoints without a deadlock, in whichever order they come",
-    () =>
-      Effect.gen(function* () {
-        const { organization } = newPlace()
-        const types = ["mandate.created", "mandate.revoked"] as const
-        const endpoints = yield* Effect.forEach(types, (type) =>
-          register(organization, { eventTypes: [type] })
-        )
-        for (const endpoint of endpoints) yield* alter(endpoint, disabledSince(yield* storeNow))
-        const record = (sql: PgClient.PgClient, type: string) => {
-          const id = newIdentifier("evt_")
-          return sql.unsafe(`select "${schema}".fan_out($1, $2, $3, $4, $5)`, [
-            organization,
-            id,
-            type,
-            "{}",
-            deliveryStemOf(id)
-          ])
-        }
-        const transaction = (order: ReadonlyArray<string>) =>
-          Effect.gen(function* () {
-            const sql = yield* PgClient.make({ url })
-            yield* sql.withTransaction(
-              Effect.gen(function* () {
-                for (const type of order) {
-                  yield* record(sql, type)
-                  // Both have recorded their first, or one waits for the other.
-                  yield* Effect.sleep("200 millis")
-                }
-              })
-            )
-          }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
-        yield* Effect.all([transaction(types), transaction(types.toReversed())], { concurrency: 2 })
-        for (const endpoint of endpoints) assert.lengthOf(yield* deliveriesOf(endpoint), 2)
-      }).pipe(onStore(server!.url))
+  it.live("are kept for disabled endpoints without a deadlock, in whichever order their events arrive", () =>
+    Effect.gen(function* () {
+      const { organization } = newPlace()
+      const types = ["mandate.created", "mandate.revoked"] as const
+      const endpoints = yield* Effect.forEach(types, (type) => register(organization, { eventTypes: [type] }))
+      for (const endpoint of endpoints) yield* alter(endpoint, disabledSince(yield* storeNow))
+      const record = (sql: PgClient.PgClient, type: string) => {
+        const id = newIdentifier("evt_")
+        return sql.unsafe(`select "${schema}".fan_out($1, $2, $3, $4, $5)`, [
+          organization,
+          id,
+          type,
+          "{}",
+          deliveryStemOf(id)
+        ])
+      }
+      const transaction = (order: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          const sql = yield* PgClient.make({ url })
+          yield* sql.withTransaction(
+            Effect.gen(function* () {
+              for (const type of order) {
+                yield* record(sql, type)
+                // Both have recorded their first, or one waits for the other.
+                yield* Effect.sleep("200 millis")
+              }
+            })
+          )
+        }).pipe(Effect.scoped, Effect.provide(Reactivity.layer))
+      yield* Effect.all([transaction(types), transaction(types.toReversed())], { concurrency: 2 })
+      for (const endpoint of endpoints) assert.lengthOf(yield* deliveriesOf(endpoint), 2)
+    }).pipe(onStore(server!.url))
   )
 
-  it.live("of an endpoint that this release cannot read are left alone, and hold up nobody else's", () =>
+  it.live("are left alone if this release cannot read their endpoint, and hold up no others", () =>
     Effect.gen(function* () {
       const webhooks = yield* WebhookStore
       const odd = yield* Effect.forEach(['{"schema":2,"value":{}}', '{"schema":2', "{}"], (record) =>
@@ -217,69 +213,65 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
     }).pipe(onStore(server!.url))
   )
 
-  it.live(
-    "of an endpoint are left to the worker that is opening attempts of it; what is due elsewhere goes on",
-    () =>
-      Effect.gen(function* () {
-        const endpoint = yield* register(newPlace().organization)
-        const other = yield* register(newPlace().organization)
-        for (let count = 0; count < 2 * BOUND; count += 1) yield* addWaiting(endpoint)
-        const sql = yield* PgClient.make({ url })
-        const opening = (end: Effect.Effect<void, "rolled back">) =>
-          sql.withTransaction(
-            Effect.gen(function* () {
-              assert.strictEqual(yield* openAttempts(sql, endpoint, BOUND), BOUND)
-              const waiting = yield* addWaiting(other)
-              const { leased } = yield* lease([endpoint, other], { perEndpoint: BOUND })
-              assert.deepStrictEqual(
-                leased.map(({ delivery }) => delivery.id),
-                [waiting.id]
-              )
-              yield* end
-            })
-          )
-        assert.strictEqual(yield* Effect.flip(opening(Effect.fail("rolled back"))), "rolled back")
-        assert.strictEqual(yield* openAt(endpoint), 0)
-        yield* opening(Effect.void)
-        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND })).leased, 0)
-        assert.strictEqual(yield* openAt(endpoint), BOUND)
-        assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND + 1 })).leased, 1)
-      }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
-  )
-
-  it.live(
-    "of an endpoint are attempted as many at once as its bound allows, however many workers open attempts at once",
-    () =>
-      Effect.gen(function* () {
-        const endpoint = yield* register(newPlace().organization)
-        for (let count = 0; count < BOUND; count += 1) yield* addWaiting(endpoint)
-        // Each adds one that waits longer than all before it, so that not all of them want the same ones.
-        let longest = HOUR
-        const work = (sql: PgClient.PgClient) =>
-          Effect.andThen(
-            addWaiting(endpoint, (now) => {
-              longest += HOUR
-              return now - longest
-            }),
-            openAttempts(sql, endpoint, BOUND)
-          )
-        const workers = yield* Effect.replicateEffect(PgClient.make({ url, maxConnections: 1 }), WORKERS)
-        const rounds = Effect.replicateEffect(
+  it.live("are left to the worker that is opening attempts of their endpoint, while others proceed", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* register(newPlace().organization)
+      const other = yield* register(newPlace().organization)
+      for (let count = 0; count < 2 * BOUND; count += 1) yield* addWaiting(endpoint)
+      const sql = yield* PgClient.make({ url })
+      const opening = (end: Effect.Effect<void, "rolled back">) =>
+        sql.withTransaction(
           Effect.gen(function* () {
-            const opened = yield* Effect.forEach(workers, work, { concurrency: "unbounded" })
-            yield* query(
-              "update {schema}.webhook_delivery set queue = 'due', open_token = null where endpoint = $1",
-              [endpoint.id]
+            assert.strictEqual(yield* openAttempts(sql, endpoint, BOUND), BOUND)
+            const waiting = yield* addWaiting(other)
+            const { leased } = yield* lease([endpoint, other], { perEndpoint: BOUND })
+            assert.deepStrictEqual(
+              leased.map(({ delivery }) => delivery.id),
+              [waiting.id]
             )
-            return opened.reduce((sum, count) => sum + count, 0)
-          }),
-          ROUNDS
+            yield* end
+          })
         )
-        assert.deepStrictEqual(yield* rounds, Array(ROUNDS).fill(BOUND))
-      }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
+      assert.strictEqual(yield* Effect.flip(opening(Effect.fail("rolled back"))), "rolled back")
+      assert.strictEqual(yield* openAt(endpoint), 0)
+      yield* opening(Effect.void)
+      assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND })).leased, 0)
+      assert.strictEqual(yield* openAt(endpoint), BOUND)
+      assert.lengthOf((yield* lease([endpoint], { perEndpoint: BOUND + 1 })).leased, 1)
+    }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
   )
 
-  it.live("of several endpoints are recorded without waiting for one that somebody holds", () =>
+  it.live("are attempted up to the bound of their endpoint, however many workers open attempts", () =>
+    Effect.gen(function* () {
+      const endpoint = yield* register(newPlace().organization)
+      for (let count = 0; count < BOUND; count += 1) yield* addWaiting(endpoint)
+      // Each adds one that waits longer than all before it, so that not all of them want the same ones.
+      let longest = HOUR
+      const work = (sql: PgClient.PgClient) =>
+        Effect.andThen(
+          addWaiting(endpoint, (now) => {
+            longest += HOUR
+            return now - longest
+          }),
+          openAttempts(sql, endpoint, BOUND)
+        )
+      const workers = yield* Effect.replicateEffect(PgClient.make({ url, maxConnections: 1 }), WORKERS)
+      const rounds = Effect.replicateEffect(
+        Effect.gen(function* () {
+          const opened = yield* Effect.forEach(workers, work, { concurrency: "unbounded" })
+          yield* query(
+            "update {schema}.webhook_delivery set queue = 'due', open_token = null where endpoint = $1",
+            [endpoint.id]
+          )
+          return opened.reduce((sum, count) => sum + count, 0)
+        }),
+        ROUNDS
+      )
+      assert.deepStrictEqual(yield* rounds, Array(ROUNDS).fill(BOUND))
+    }).pipe(Effect.provide(Reactivity.layer), onStore(server!.url))
+  )
+
+  it.live("are recorded for several endpoints without waiting for one that is locked", () =>
     Effect.gen(function* () {
       const webhooks = yield* WebhookStore
       const held = yield* register(newPlace().organization)
@@ -318,7 +310,7 @@ describe.skipIf(server === undefined)("deliveries on a server", () => {
   )
 
   it.live.skipIf(!notesPlans)(
-    "cost a lease the same however many wait, however many endpoints there are",
+    "cost the same to lease however many wait and however many endpoints there are",
     () =>
       Effect.gen(function* () {
         const recorder = yield* Effect.acquireRelease(

@@ -102,7 +102,7 @@ const assertOnceEqual = (
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
-describe.skipIf(!notesPlans)("costs", () => {
+describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
   afterAll(() => server?.stop())
 
   it.live(

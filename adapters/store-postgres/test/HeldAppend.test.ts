@@ -214,13 +214,13 @@ const assertHeld = (held: Held, { answer, name, recorded }: Case, isShown: boole
   assert.deepStrictEqual(instants, instants.toSorted(), name)
 }
 
-describe.skipIf(server === undefined)("a write that is held between its decision and the store", () => {
+describe.skipIf(server === undefined)("a write that is paused between its decision and the store", () => {
   afterAll(() => server?.stop())
 
   for (const isShown of [false, true]) {
-    const others = isShown ? "others were shown" : "nobody has looked at"
+    const others = isShown ? "others have seen" : "nobody has seen"
     it.live(
-      `over a deadline that ${others}, is refused and decided again`,
+      `is refused and decided again after a deadline that ${others}`,
       () =>
         Effect.gen(function* () {
           const context = yield* ports
@@ -238,7 +238,7 @@ describe.skipIf(server === undefined)("a write that is held between its decision
   }
 
   it.live(
-    "for longer than a decision lives, is decided again at the later instant",
+    "is decided again at the later instant if the pause outlasts a decision",
     () =>
       Effect.gen(function* () {
         const context = yield* ports

@@ -33,10 +33,10 @@ const longProposal = (number: number) =>
     }
   })
 
-describe.skipIf(server === undefined)("evidence of a long journal", { timeout: 300_000 }, () => {
+describe.skipIf(server === undefined)("evidence of a long journal (part 7)", { timeout: 300_000 }, () => {
   afterAll(() => server?.stop())
 
-  it.live("of 30 MiB is served, and verifies", () =>
+  it.live("is served and verifies at 30 MiB", () =>
     Effect.gen(function* () {
       const schema = `evidence_${randomBytes(6).toString("hex")}`
       const ports = yield* processOn({ url: server!.url, schema })

@@ -24,13 +24,16 @@ const read = Effect.fnUntraced(function* (organization: string, after: string) {
 /** Reads until so many have come: a transaction of anybody on the server holds back what was begun after it. */
 const readUntil = (count: number, organization: string, after: string) =>
   read(organization, after).pipe(
-    Effect.repeat({ until: ({ mandates }) => mandates.length >= count, schedule: Schedule.spaced("50 millis") })
+    Effect.repeat({
+      until: ({ mandates }) => mandates.length >= count,
+      schedule: Schedule.spaced("50 millis")
+    })
   )
 
-describe.skipIf(server === undefined)("an event that commits late", () => {
+describe.skipIf(server === undefined)("an event that commits late (part 8)", () => {
   afterAll(() => server?.stop())
 
-  it.live("holds back what was begun after it, and comes before that", () =>
+  it.live("holds back the events begun after it, and precedes them in the feed", () =>
     Effect.gen(function* () {
       const sql = yield* PgClient.make({ url, maxConnections: 1 })
       const first = yield* recordMandate()

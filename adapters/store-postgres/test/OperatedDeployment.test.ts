@@ -162,7 +162,7 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     await server?.stop()
   })
 
-  it("is set up, works, is operated and stops", { timeout: TIMEOUT_MILLISECONDS }, async () => {
+  it("is set up, serves, is operated and stops", { timeout: TIMEOUT_MILLISECONDS }, async () => {
     const early = start(["serve"], SETTINGS)
     assert.strictEqual(await early.ended, 78)
     assert.match(

@@ -8,7 +8,7 @@ const inSchema = (statement: string): string => statement.replaceAll("@", '"a ""
 const faults = (statement: string) => unnarrowedTables(inSchema(statement), tables)
 
 describe("unnarrowedTables", () => {
-  it("passes what names the organization of each table", () => {
+  it("passes statements that name the organization of each table", () => {
     for (const statement of [
       "select 1",
       "select * from @.migration",
@@ -27,7 +27,7 @@ describe("unnarrowedTables", () => {
     }
   })
 
-  it("finds each table that is read or written without", () => {
+  it("finds each table that is read or written without it", () => {
     for (const [statement, found] of [
       ["select s.revision from @.stream s where s.mandate = $1", ["stream"]],
       ["select s.organization, s.mandate from @.stream s where s.mandate = $1", ["stream"]],
@@ -49,13 +49,13 @@ describe("unnarrowedTables", () => {
 })
 
 describe("statementsOf", () => {
-  it("takes a body apart", () => {
+  it("splits the body of a function into statements", () => {
     const body = inSchema("begin perform 1 from @.event e where e.organization = a; delete from @.event; end")
     const found = statementsOf(body).flatMap((statement) => unnarrowedTables(statement, tables))
     assert.deepStrictEqual(found, ["event"])
   })
 
-  it("refuses a statement that is made up at run time", () =>
+  it("refuses a statement that is composed at run time", () =>
     assert.throws(() => statementsOf("begin EXECUTE format('delete from %I', p_table); end")))
 })
 
@@ -68,7 +68,7 @@ describe("unnarrowedScans", () => {
     "Index Cond": "((s.organization = $1) AND (s.mandate = $2))"
   }
 
-  it("passes what is read by organization, and what is no data", () => {
+  it("passes scans by organization, and those of system tables", () => {
     const migration = { "Node Type": "Seq Scan", Schema: 'a "b"', "Relation Name": "migration" }
     const catalog = {
       "Node Type": "Index Scan",
@@ -80,7 +80,7 @@ describe("unnarrowedScans", () => {
     assert.deepStrictEqual(unnarrowedScans(plan, tables), [])
   })
 
-  it("finds what is read otherwise, however deep in the plan", () => {
+  it("finds other scans, however deep in the plan", () => {
     const byMandate = { ...narrowed, "Index Cond": "(s.mandate = $1)" }
     const whole = { ...scan, "Node Type": "Seq Scan" }
     const bitmap = {

@@ -289,7 +289,7 @@ const assertAnswersAgree = (scene: Scene, round: Round): void => {
   assert.strictEqual(lateProposal.body.decision, "DENY")
 }
 
-describe.skipIf(server === undefined)("a server process that is stopped over a deadline", () => {
+describe.skipIf(server === undefined)("a server process that is paused over a deadline", () => {
   let deployment: TestDeployment
   beforeAll(async () => {
     deployment = await startDeployment(server?.url ?? "", [{}, {}])
@@ -300,7 +300,7 @@ describe.skipIf(server === undefined)("a server process that is stopped over a d
   })
 
   it(
-    "goes on without writing into the past that others were shown",
+    "resumes without writing into the past that others were shown",
     async () => {
       const seed = randomInt(MAX_SEED)
       process.stdout.write(`pauses of seed ${seed}\n`)

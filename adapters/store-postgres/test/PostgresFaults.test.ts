@@ -31,7 +31,7 @@ const withClient = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) 
 describe.skipIf(server === undefined)("PostgresStore under faults", () => {
   afterAll(() => server?.stop())
 
-  it.live("several processes may migrate at once, and one that needs it done says what is lacking", () =>
+  it.live("is migrated once by several processes, and names what is lacking to one that needs it", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const refusal = yield* Effect.flip(storeIn(schema, { migrations: "require" }))
@@ -50,7 +50,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
     })
   )
 
-  it.live("one connection each serves many at once", () =>
+  it.live("serves many requests at once with one connection", () =>
     Effect.gen(function* () {
       const store = yield* storeIn(newSchema(), { readConnections: 1, writeConnections: 1 })
       const places = yield* Effect.replicateEffect(newMandate(store), 50, { concurrency: "unbounded" })
@@ -61,7 +61,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
     })
   )
 
-  it.live("connections that are terminated are typed failures, and nothing is half written", () =>
+  it.live("reports terminated connections as typed failures, with nothing half written", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const store = yield* storeIn(schema)
@@ -92,7 +92,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
     })
   )
 
-  it.live("a stream of a later release is not read and not written", () =>
+  it.live("neither reads nor writes a stream of a later release", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const store = yield* storeIn(schema)

@@ -43,7 +43,7 @@ const until = (isWanted: (faults: ReadonlyArray<string>) => boolean, health: Sto
 describe.skipIf(server === undefined)("the health of a store on a server", () => {
   afterAll(() => server?.stop())
 
-  it.live("tells migrations that are pending", () =>
+  it.live("reports pending migrations", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const health = yield* healthIn(schema)
@@ -54,7 +54,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live("is sound for a release before a step that a later one has taken, which nothing undoes", () =>
+  it.live("reports no fault to an earlier release after a later one has migrated", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const health = yield* healthIn(schema)
@@ -77,7 +77,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live.skipIf(server?.own === undefined)("does not depend on what the role has set of commits", () =>
+  it.live.skipIf(server?.own === undefined)("does not depend on the role's own commit settings", () =>
     Effect.gen(function* () {
       yield* query("alter role current_user set synchronous_commit = off")
       const health = yield* healthIn(newSchema())
@@ -86,7 +86,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live.skipIf(server?.own === undefined)("tells a database that is read-only", () =>
+  it.live.skipIf(server?.own === undefined)("reports a database that is read-only", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       yield* healthIn(schema)
@@ -101,7 +101,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live.skipIf(server?.own === undefined)("serves again by itself when it is read-only no more", () =>
+  it.live.skipIf(server?.own === undefined)("recovers by itself when the database is writable again", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const { health, store } = yield* storeWithHealth(schema)
@@ -134,7 +134,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live("tells that writes fail although the server answers, until one succeeds", () =>
+  it.live("reports that writes fail although the server responds, until one succeeds", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const { health, leases, store } = yield* storeWithHealth(schema)
@@ -165,7 +165,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
-  it.live("takes migrations that take longer than other statements may", () =>
+  it.live("allows migrations to take longer than other statements", () =>
     Effect.gen(function* () {
       const steps = yield* PostgresStore.migrateServer({
         url,
@@ -177,7 +177,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
   )
 
   for (const setting of ["fsync", "full_page_writes"]) {
-    it.live.skipIf(server?.own === undefined)(`tells that ${setting} is off, for as long as it is`, () =>
+    it.live.skipIf(server?.own === undefined)(`reports that ${setting} is off for as long as it is`, () =>
       Effect.gen(function* () {
         const health = yield* healthIn(newSchema())
         yield* query(`alter system set ${setting} = off`)
@@ -193,7 +193,7 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     )
   }
 
-  it.live.skipIf(server?.own === undefined)("is not told by a server that is out of reach", () =>
+  it.live.skipIf(server?.own === undefined)("is unavailable while the server is out of reach", () =>
     Effect.gen(function* () {
       const health = yield* healthIn(newSchema())
       yield* Effect.promise(() => server!.own!.crash())

@@ -156,27 +156,25 @@ const writeThrough = Effect.fn("writeThrough")(function* <E>(
 describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 300_000 }, () => {
   afterAll(() => server?.stop())
 
-  it.live.skipIf(!isOwn)(
-    "a frozen server: every call ends, and the store serves again when it is thawed",
-    () =>
-      Effect.gen(function* () {
-        const store = yield* storeIn({ url, schema: newSchema() })
-        const place = yield* newMandate(store)
-        const now = yield* clockOf(store)
-        yield* Effect.addFinalizer(() => Effect.sync(server!.own!.thaw))
-        server!.own!.freeze()
-        const calls = numbers(13).flatMap(() => everything(store, place, now))
-        const exits = yield* Effect.forEach(calls, bounded, atOnce).pipe(patience("1 second"))
-        assert.isAtLeast(exits.length, CALLERS)
-        exits.forEach(assertUnavailable)
-        server!.own!.thaw()
-        yield* recovered(addEvent(store, place))
-        yield* assertWhole(store, place, 2)
-        assert.deepStrictEqual(yield* openTransactions, [])
-      })
+  it.live.skipIf(!isOwn)("ends every call to a frozen server, and serves again when it is thawed", () =>
+    Effect.gen(function* () {
+      const store = yield* storeIn({ url, schema: newSchema() })
+      const place = yield* newMandate(store)
+      const now = yield* clockOf(store)
+      yield* Effect.addFinalizer(() => Effect.sync(server!.own!.thaw))
+      server!.own!.freeze()
+      const calls = numbers(13).flatMap(() => everything(store, place, now))
+      const exits = yield* Effect.forEach(calls, bounded, atOnce).pipe(patience("1 second"))
+      assert.isAtLeast(exits.length, CALLERS)
+      exits.forEach(assertUnavailable)
+      server!.own!.thaw()
+      yield* recovered(addEvent(store, place))
+      yield* assertWhole(store, place, 2)
+      assert.deepStrictEqual(yield* openTransactions, [])
+    })
   )
 
-  it.live.skipIf(!isOwn)("a server that freezes for a while loses nothing that was acknowledged", () =>
+  it.live.skipIf(!isOwn)("loses nothing acknowledged when the server freezes for a while", () =>
     Effect.gen(function* () {
       const store = yield* storeIn({ url, schema: newSchema(), writeConnections: 4 })
       const places = yield* Effect.replicateEffect(newMandate(store), 8)
@@ -192,7 +190,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live.skipIf(!isOwn)("a server that is stopped, or crashes, and comes back", () =>
+  it.live.skipIf(!isOwn)("serves again after the server was stopped or has crashed", () =>
     Effect.gen(function* () {
       const store = yield* storeIn({ url, schema: newSchema() })
       const places = yield* Effect.replicateEffect(newMandate(store), CALLERS, atOnce)
@@ -209,7 +207,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live("connections that pass nothing on are given up, and new ones are made", () =>
+  it.live("replaces connections that pass nothing on", () =>
     Effect.gen(function* () {
       const recorder = yield* Effect.acquireRelease(
         Effect.promise(() => startRecorder(url)),
@@ -230,7 +228,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live("a lock that another session holds for too long is given up, and reads do not wait for it", () =>
+  it.live("gives up on a lock that another session holds for too long, and reads do not wait for it", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const store = yield* storeIn({ url, schema, statementTimeoutMilliseconds: 1000 })
@@ -249,7 +247,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live("one connection, a lock and 64 callers: all are answered, none waits for ever", () =>
+  it.live("completes all of 64 callers with one connection and a lock", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const options = { readConnections: 1, writeConnections: 1, statementTimeoutMilliseconds: 2000 }
@@ -272,7 +270,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live("a connection terminated in mid-append leaves nothing of it", () =>
+  it.live("keeps nothing of an append whose connection is terminated", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const store = yield* storeIn({ url, schema, writeConnections: 1 })
@@ -289,7 +287,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
     })
   )
 
-  it.live("the victim of a deadlock is told, and may try again", () =>
+  it.live("reports a deadlock to its victim, which may retry", () =>
     Effect.gen(function* () {
       // By default the server waits a second before it looks for a deadlock, a third of what the call may take.
       if (isOwn) yield* withClient((sql) => sql`alter database postgres set deadlock_timeout = '100ms'`)

@@ -24,7 +24,7 @@ const atOnce = { concurrency: "unbounded" } as const
 describe.skipIf(server === undefined)("several processes on one Postgres", () => {
   afterAll(() => server?.stop())
 
-  it.live("overspend no budget, end each authorization once, and leave a whole journal", () =>
+  it.live("overspend no budget, end each authorization once, and leave a complete journal", () =>
     Effect.gen(function* () {
       const schema = `races_${randomBytes(6).toString("hex")}`
       const processes = yield* Effect.all(

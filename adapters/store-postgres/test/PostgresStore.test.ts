@@ -106,13 +106,13 @@ describe.skipIf(server === undefined)("on a server", () => {
     clock: "live"
   })
 
-  describe("the statements that were sent", () => {
+  describe("the statements that the store sends", () => {
     afterAll(async () => {
       await recorder?.stop()
       await server?.stop()
     })
 
-    it.live("name the organization, those within functions too, but for a few that are listed", () =>
+    it.live("name the organization, also within functions, except for a few that are listed", () =>
       Effect.gen(function* () {
         const ports = yield* Layer.build(store())
         const records = Context.get(ports, SigningKeyRecords)
@@ -144,7 +144,7 @@ describe.skipIf(server === undefined)("on a server", () => {
       })
     )
 
-    it.live.skipIf(!notesPlans)("were run by indexes, within one organization, but for the same few", () =>
+    it.live.skipIf(!notesPlans)("use indexes within one organization, except for the same few", () =>
       withClient(server!.url, (sql) =>
         Effect.gen(function* () {
           const plans = executedPlans(recorder!)
@@ -156,7 +156,7 @@ describe.skipIf(server === undefined)("on a server", () => {
       )
     )
 
-    it.live("are each of one form, prepared once by a connection, however often they were run", () =>
+    it.live("have one form each, and are prepared once per connection however often they run", () =>
       Effect.sync(() => {
         const sent = recorder!.sent()
         const data = sent.filter(({ text }) => text.includes(quoteSchema(schema)) && !isMigration(text))
@@ -174,7 +174,7 @@ describe.skipIf(server === undefined)("on a server", () => {
       })
     )
 
-    it.live("would be found if they named none", () =>
+    it.live("would be found if they named no organization", () =>
       Effect.gen(function* () {
         const planted = inSchema("select s.revision from {schema}.stream s where s.mandate = $1", schema)
         yield* withClient(server!.url, (sql) =>
@@ -208,7 +208,7 @@ describe.skipIf(server === undefined)("on a server", () => {
       })
     )
 
-    it.live("meet tables and indexes that begin with the organization", () =>
+    it.live("use tables and indexes that begin with the organization", () =>
       Effect.gen(function* () {
         const { indexes, tables } = yield* withClient(server!.url, (sql) =>
           Effect.all({ indexes: indexesOf(sql), tables: tablesOf(sql) })

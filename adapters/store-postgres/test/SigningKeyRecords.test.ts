@@ -41,10 +41,10 @@ const recordsIn = (schema: string) =>
 /** The records of a deployment that has no key. */
 const records = Effect.suspend(() => recordsIn(newSchema()))
 
-describe.skipIf(server === undefined)("signing keys on a server", () => {
+describe.skipIf(server === undefined)("signing keys on a server (part 7)", () => {
   afterAll(() => server?.stop())
 
-  it.live("of several first keys one is recorded, and signs at once", () =>
+  it.live("are recorded once when several processes add the first, which signs at once", () =>
     Effect.gen(function* () {
       const { addFirst, list } = yield* records
       assert.deepStrictEqual((yield* list).keys, [])
@@ -56,7 +56,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("a rotation before there is a key makes the first, which signs at once", () =>
+  it.live("begin with one that signs at once when a rotation precedes them", () =>
     Effect.gen(function* () {
       const { addFirst, list, rotate } = yield* records
       const { isFirst, signsFrom } = yield* rotate(keyOf("a"), { delay: DELAY })
@@ -68,7 +68,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("a rotation publishes at once and signs later, and no second one comes before", () =>
+  it.live("are published at once and sign later after a rotation, before which there is no second", () =>
     Effect.gen(function* () {
       const { addFirst, forgetBefore, list, rotate } = yield* records
       yield* addFirst(keyOf("a"))
@@ -88,7 +88,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("of several rotations at once one is made", () =>
+  it.live("are rotated once by several concurrent rotations", () =>
     Effect.gen(function* () {
       const { addFirst, list, rotate } = yield* records
       yield* addFirst(keyOf("first"))
@@ -102,7 +102,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("a rotation for a compromise signs at once and withdraws what was to sign", () =>
+  it.live("sign at once after a rotation for a compromise, which withdraws a pending one", () =>
     Effect.gen(function* () {
       const { addFirst, forgetBefore, list, rotate } = yield* records
       yield* addFirst(keyOf("a"))
@@ -124,7 +124,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("of several rotations for a compromise at once the last one signs", () =>
+  it.live("sign with the last of several concurrent rotations for a compromise", () =>
     Effect.gen(function* () {
       const { addFirst, list, rotate } = yield* records
       yield* addFirst(keyOf("first"))
@@ -134,7 +134,7 @@ describe.skipIf(server === undefined)("signing keys on a server", () => {
     })
   )
 
-  it.live("of several withdrawals of the key that signs at once, one puts another in its place", () =>
+  it.live("are replaced once by several concurrent withdrawals of the current one", () =>
     Effect.gen(function* () {
       const { addFirst, forgetBefore, list, rotate, withdraw } = yield* records
       yield* addFirst(keyOf("a"))

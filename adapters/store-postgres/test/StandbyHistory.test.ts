@@ -56,7 +56,7 @@ const svc = async (store: string, ...words: ReadonlyArray<string>) => {
   return JSON.parse(stdout)
 }
 
-describe.skipIf(primary?.own === undefined)("a deployment whose standby takes the primary's place", () => {
+describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces the primary", () => {
   const endings: Array<() => Promise<void>> = []
   let address: TestAddress
   let deployment: TestDeployment
@@ -97,7 +97,7 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby takes th
     assert.match(body.detail, /^The history that this cursor was given in .* Begin again without it/u)
   }
 
-  it("says that something may be lost until an operator acknowledges it, and takes no cursor of before again", {
+  it("reports possible loss until an operator acknowledges it, and refuses earlier cursors", {
     timeout: TIMEOUT_MILLISECONDS
   }, async () => {
     for (let number = 0; number < SURVIVING; number++) await create(number)
@@ -136,7 +136,7 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby takes th
     assert.match(told[0]!, /"level":"error".*"recorded_on":"\d+\/00000001","found_on":"\d+\/00000002"/u)
   })
 
-  it("goes on with the cursors of before when its operator knows that nothing is lost", {
+  it("continues with earlier cursors when its operator knows that nothing is lost", {
     timeout: TIMEOUT_MILLISECONDS
   }, async () => {
     const standby = await follow(promoted.url, { synchronous: true })

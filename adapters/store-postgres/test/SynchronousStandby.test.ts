@@ -68,7 +68,7 @@ describe.skipIf(standby === undefined)(
       await primary?.stop()
     })
 
-    it.live("shows no write that the standby does not have, whoever gave up waiting for it", () =>
+    it.live("shows no write that the standby lacks, even if its caller gave up waiting", () =>
       Effect.gen(function* () {
         const store = yield* storeIn(options)
         const place = yield* newMandate(store)
@@ -93,7 +93,7 @@ describe.skipIf(standby === undefined)(
       })
     )
 
-    it.live("shows none after the process that wrote it has ended either", () =>
+    it.live("shows no write that the standby lacks after the writing process has ended", () =>
       Effect.gen(function* () {
         const store = yield* storeIn(options)
         const place = yield* newMandate(store)
@@ -112,7 +112,7 @@ describe.skipIf(standby === undefined)(
       })
     )
 
-    it.live("tells of no bound key that the standby does not have, though the server shows it", () =>
+    it.live("reports no bound key that the standby lacks, although the server shows it", () =>
       Effect.gen(function* () {
         const store = yield* storeIn(options)
         const place = yield* newMandate(store)

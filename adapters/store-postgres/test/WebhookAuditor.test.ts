@@ -147,7 +147,7 @@ const soundRecords = (): WebhookAuditInput => {
 const checksOf = (faults: ReadonlyArray<string>) => new Set(faults.map((fault) => fault.split(": ")[0]))
 
 describe("the auditor of webhooks", () => {
-  it("finds nothing where everything went as it should", () => {
+  it("finds nothing in a run without faults", () => {
     const { faults, lost } = auditWebhooks(soundRecords())
     assert.deepStrictEqual(faults, [])
     assert.deepStrictEqual(lost, { all: 2, taken: 1 })

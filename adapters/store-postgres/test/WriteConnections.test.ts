@@ -65,7 +65,7 @@ const atOnce = { concurrency: "unbounded" } as const
 describe.skipIf(server === undefined)("connections for writes", () => {
   afterAll(() => server?.stop())
 
-  it.live("are replaced at the end of their life time, and serve on until then", () =>
+  it.live("are replaced at the end of their lifetime, and serve until then", () =>
     Effect.gen(function* () {
       const session = ({ writes }: PostgresClients) =>
         Effect.map(
@@ -81,7 +81,7 @@ describe.skipIf(server === undefined)("connections for writes", () => {
     })
   )
 
-  it.live("are left behind by whoever gives up, and others take their place", () =>
+  it.live("are abandoned by a caller that gives up, and replaced", () =>
     Effect.gen(function* () {
       const { writes } = yield* connect({ writeConnections: 1 })
       const stuck = yield* Effect.forkChild(writes.unsafe(LONG_STATEMENT))
@@ -99,7 +99,7 @@ describe.skipIf(server === undefined)("connections for writes", () => {
     })
   )
 
-  it.live("tell what the server refuses for good from what passes", () =>
+  it.live("distinguish permanent refusals of the server from passing ones", () =>
     Effect.gen(function* () {
       const { writes } = yield* connect()
       const refused = yield* Effect.exit(guarded(writes.unsafe("select 'x'::text::integer")))
@@ -110,7 +110,7 @@ describe.skipIf(server === undefined)("connections for writes", () => {
     })
   )
 
-  it.live("let no change that the server refuses for good take others with it", () =>
+  it.live("do not fail the neighbours of one refused write", () =>
     Effect.gen(function* () {
       const schema = newSchema()
       const store = yield* storeIn({

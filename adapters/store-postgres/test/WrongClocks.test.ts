@@ -130,7 +130,7 @@ describe.skipIf(server === undefined)("servers on hosts with wrong clocks in oth
     for (const [at, one] of servers.entries()) await use(one, `host ${at}`)
   }
 
-  it("have clocks that are wrong indeed", () => {
+  it("really have wrong clocks", () => {
     const program = "console.log(Date.now(), new Date().getTimezoneOffset(), new Date(0).getTime())"
     const offsets = HOSTS.map(({ env, nodeArguments }) => {
       const { stdout } = spawnSync(process.execPath, [...nodeArguments, "-e", program], {
@@ -149,7 +149,7 @@ describe.skipIf(server === undefined)("servers on hosts with wrong clocks in oth
   })
 
   it(
-    "make the same periods of the same policy",
+    "compute the same periods from the same policy",
     async () => {
       const now = await databaseNow()
       const times = {
@@ -192,7 +192,7 @@ describe.skipIf(server === undefined)("servers on hosts with wrong clocks in oth
   )
 
   it(
-    "take instants of requests against the database's clock",
+    "check instants in requests against the database's clock",
     async () => {
       const now = await databaseNow()
       await each(async (one, host) => {
@@ -301,7 +301,7 @@ describe.skipIf(server === undefined)("servers on hosts with wrong clocks in oth
   })
 
   it(
-    "write the database's time alone, and order what they make by it",
+    "write only the database's time, and list mandates in its order",
     async () => {
       const ids: Array<string> = []
       const ends = { window: { ends_at: text((await databaseNow()) + DAY) } }

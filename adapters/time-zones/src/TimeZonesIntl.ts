@@ -1,8 +1,8 @@
 /**
  * The time zone database of the runtime, read through Intl, behind the port `TimeZones`.
  *
- * Intl knows offsets but lists no changes, accepts names in any case, and takes offsets for names. So the changes
- * are found by probing, and a name counts only in the exact case of the list in `TimeZoneNames.ts`.
+ * Intl gives offsets but lists no changes, accepts names in any case, and accepts offsets as names. So the changes are found
+ * by probing, and a name is valid only in the exact case of the list in `TimeZoneNames.ts`.
  */
 import { dateOfDayNumber, dayNumberOf } from "@svc/domain/calendar/LocalDate"
 import { epochSecondOf, type TimeZoneTable } from "@svc/domain/calendar/TimeZoneTable"
@@ -13,16 +13,16 @@ import * as Layer from "effect/Layer"
 import { TIME_ZONE_NAMES } from "./TimeZoneNames.ts"
 import { changesBetween, type OffsetAt, offsetsOf } from "./ZoneOffsets.ts"
 
-/** No zone had a change of offset before this year: earlier ones are not probed. */
+/** No zone changed its offset before this year, so earlier years are not probed. */
 export const FIRST_YEAR_OF_CHANGES = 1840
 
 /**
- * Years up to this one are kept once probed, which is as far as a table of today can reach: 20 years of a window and one
- * interval of 366 years. With the list of names it bounds what the cache can hold.
+ * Last year that is cached once probed. A table made today reaches no further: 20 years of a window and one interval of 366
+ * years. Together with the list of names it bounds the cache.
  */
 const LAST_YEAR_KEPT = 2500
 
-/** RFC 3339 writes no later one. */
+/** The last year of RFC 3339. */
 const LAST_YEAR = 9999
 
 const SECONDS_PER_DAY = 86_400
@@ -35,12 +35,12 @@ interface Change {
 
 type Years = Map<number, ReadonlyArray<Change>>
 
-/** Most years of most zones have no change; they share this. */
+/** Shared by the many years without a change. */
 const NO_CHANGES: ReadonlyArray<Change> = []
 
 /**
- * Tables from Intl, `tzdb_version` being that of the runtime's data. What was probed is kept per zone and year.
- * A year that is not yet kept takes about half a millisecond, and other fibers have their turn after each.
+ * Tables from Intl. `tzdb_version` is that of the runtime's data. Results are cached by zone and year. A year that is not
+ * cached takes about half a millisecond, and other fibers can run after each.
  */
 export const layer: Layer.Layer<TimeZones> = Layer.sync(TimeZones, () => {
   const known = new Map<string, boolean>()
@@ -103,7 +103,7 @@ const isAcceptedByIntl = (name: string): boolean => {
     offsetsOf(name)
     return true
   } catch {
-    // The constructor throws for one reason alone: the runtime's data lack the name, so there can be no table.
+    // The constructor throws only if the runtime's data lack the name, so there can be no table.
     return false
   }
 }

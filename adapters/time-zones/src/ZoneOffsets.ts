@@ -1,12 +1,12 @@
-/** What a time zone's offset was and will be, asked of the runtime's own time zone data through Intl. */
+/** The past and future offsets of a time zone, from the runtime's own data through Intl. */
 
-/** A change of offset: `offset_seconds` east of UTC holds from `second` (since the epoch) on. */
+/** A change of offset: `offset_seconds` east of UTC applies from `second`, counted since the epoch. */
 export interface OffsetChange {
   readonly second: number
   readonly offset_seconds: number
 }
 
-/** The offset from UTC, in seconds east, that holds at a second since the epoch. */
+/** The offset from UTC, in seconds east, at a second since the epoch. */
 export type OffsetAt = (second: number) => number
 
 const SECONDS_PER_DAY = 86_400
@@ -17,8 +17,8 @@ const LONG_OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/
 /**
  * The offsets of a zone. Throws a `RangeError` when the runtime does not know the name.
  *
- * The formatter names its zone and its locale, so neither the host's zone nor its language has a say. An hour is
- * asked for only because it is shorter than the date that Intl would add.
+ * The formatter has an explicit zone and locale, so it does not depend on those of the host. It formats the hour only
+ * because that is shorter than the date that Intl would add.
  */
 export const offsetsOf = (name: string): OffsetAt => {
   const format = new Intl.DateTimeFormat("en-US-u-nu-latn", {
@@ -39,8 +39,8 @@ export const offsetsOf = (name: string): OffsetAt => {
 /**
  * The changes of offset after the second `from`, up to and including the second `to`, ascending.
  *
- * Asks once a day and halves the days that differ. Two changes within a day that undo each other would be missed;
- * the time zone database has none.
+ * Checks once a day and bisects the days whose offsets differ. Two changes within a day that cancel each other out would be
+ * missed; the time zone database has none.
  */
 export const changesBetween = (offsetAt: OffsetAt, from: number, to: number): ReadonlyArray<OffsetChange> => {
   const changes: Array<OffsetChange> = []
@@ -51,7 +51,7 @@ export const changesBetween = (offsetAt: OffsetAt, from: number, to: number): Re
     if (offsetAt(after) === offset) {
       before = after
     } else {
-      // Go on from the change itself: the rest of the day may hold another.
+      // Continue from the change itself, since the rest of the day may have another.
       before = firstChange(offsetAt, before, after, offset)
       offset = offsetAt(before)
       changes.push({ second: before, offset_seconds: offset })
@@ -60,7 +60,7 @@ export const changesBetween = (offsetAt: OffsetAt, from: number, to: number): Re
   return changes
 }
 
-/** A second in (`before`, `after`] from which on `offset` no longer holds, though it does at `before`. */
+/** A second in (`before`, `after`] at which `offset` stops applying; it applies at `before`. */
 const firstChange = (offsetAt: OffsetAt, before: number, after: number, offset: number): number => {
   let low = before
   let high = after

@@ -3,8 +3,8 @@ import { Data } from "effect"
 import type { TargetFormFault } from "./webhook/WebhookTarget.ts"
 
 /*
- * What a caller may be told instead of an answer. Each stands for the one problem code of its name
- * (part 2), and none of them changed anything that was not said.
+ * Why a request is refused. Each refusal stands for the problem code of its name (part 2). A refused request changes
+ * nothing unless its description says otherwise.
  */
 
 /** One or more members are not as they must be. */
@@ -19,12 +19,12 @@ export class NotFound extends Data.TaggedError("NotFound")<Record<never, never>>
 export class InvalidCursor extends Data.TaggedError("InvalidCursor")<Record<never, never>> {}
 
 /**
- * The cursor is of a history that has not become the store's: it was given before the store was put back to an earlier
- * state, and events that its holder has may be gone.
+ * The cursor belongs to a history that is not part of the store's: it was issued before the store was restored to an earlier
+ * state, and events that its holder has read may be gone.
  */
 export class HistoryChanged extends Data.TaggedError("HistoryChanged")<Record<never, never>> {}
 
-/** The key stands for other input (part 3). */
+/** The key was used with other input (part 3). */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<Record<never, never>> {}
 
 /** The resource is in a state in which the operation has no meaning. */
@@ -72,7 +72,7 @@ export class ReturnUrlNotAllowed extends Data.TaggedError("ReturnUrlNotAllowed")
 /** The subject may not create a passkey in this session (part 6). */
 export class EnrolmentNotAllowed extends Data.TaggedError("EnrolmentNotAllowed")<Record<never, never>> {}
 
-/** Spent, superseded, expired or unknown: one answer for all (part 6). */
+/** Spent, superseded, expired or unknown: one refusal for all (part 6). */
 export class ApprovalSessionClosed extends Data.TaggedError("ApprovalSessionClosed")<Record<never, never>> {}
 
 /** The session belongs to the browser that began the ceremony (part 6). */
@@ -83,7 +83,7 @@ export class PasskeyVerificationFailed extends Data.TaggedError("PasskeyVerifica
   Record<never, never>
 > {}
 
-/** Unknown, revoked, expired, or of another environment: one answer (part 2). */
+/** Unknown, revoked, expired, or of another environment: one refusal for all (part 2). */
 export class ApiKeyInvalid extends Data.TaggedError("ApiKeyInvalid")<Record<never, never>> {}
 
 /** A live key of an organization without a billing account (part 9). */
@@ -97,8 +97,8 @@ export class WebhookEndpointLimitReached extends Data.TaggedError("WebhookEndpoi
 > {}
 
 /**
- * A webhook endpoint may not have this target (part 8). Why is told of its text alone: whether a name is unknown or leads
- * into a private network is not for a caller to find out.
+ * A webhook endpoint may not have this target (part 8). The reason is given only for the form of its text, so that a caller
+ * cannot learn whether a name is unknown or leads into a private network.
  */
 export class WebhookTargetNotAllowed extends Data.TaggedError("WebhookTargetNotAllowed")<{
   /** Absent: the text is in order. */

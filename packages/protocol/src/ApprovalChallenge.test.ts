@@ -3,10 +3,13 @@ import { byteVectors } from "../test/ByteVectors.ts"
 import { approvalChallenge } from "./ApprovalChallenge.ts"
 import { encodeBase64Url } from "./Base64Url.ts"
 
-describe("approvalChallenge", () => {
-  it.each(byteVectors.approval_challenge)("$challenge", ({ statement, challenge }) => {
-    const bytes = approvalChallenge(statement)
-    assert.strictEqual(bytes.length, 32)
-    assert.strictEqual(encodeBase64Url(bytes), challenge)
-  })
+describe("the approval challenge (part 6)", () => {
+  it.each(byteVectors.approval_challenge)(
+    "of the vector's statement is $challenge",
+    ({ statement, challenge }) => {
+      const bytes = approvalChallenge(statement)
+      assert.strictEqual(bytes.length, 32)
+      assert.strictEqual(encodeBase64Url(bytes), challenge)
+    }
+  )
 })

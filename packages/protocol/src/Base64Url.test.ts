@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { BASE64URL_OF_32_BYTES, decodeBase64Url, encodeBase64Url, isBase64Url } from "./Base64Url.ts"
 
-describe("Base64Url", () => {
+describe("base64url (part 1)", () => {
   it("agrees with the vectors of RFC 4648 section 10, less padding", () => {
     const vectors = {
       "": "",
@@ -24,7 +24,7 @@ describe("Base64Url", () => {
     assert.deepStrictEqual(decodeBase64Url("--__"), Uint8Array.of(0xfb, 0xef, 0xff))
   })
 
-  it("gives back any bytes, as the platform encodes them", () => {
+  it("encodes any bytes as the platform does, and decodes them again", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         const text = encodeBase64Url(bytes)
@@ -49,12 +49,12 @@ describe("Base64Url", () => {
     "AA.A",
     "AAé",
     "AA\u0000A"
-  ])("refuses %j", (text) => {
+  ])("refuses to decode %j", (text) => {
     assert.isUndefined(decodeBase64Url(text))
     assert.isFalse(isBase64Url(text))
   })
 
-  it("accepts one last character in sixteen, or in four", () => {
+  it("accepts only last characters whose unused bits are zero", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     const accepted = (head: string) => [...alphabet].filter((last) => isBase64Url(head + last)).join("")
     assert.strictEqual(accepted("A"), "AQgw")
@@ -62,7 +62,7 @@ describe("Base64Url", () => {
     assert.strictEqual(accepted("AAA"), alphabet)
   })
 
-  it("decodes exactly what it would encode", () => {
+  it("decodes exactly the texts that encoding produces", () => {
     const text = fc.string({
       unit: fc.constantFrom(..."ABQgw048-_+/= "),
       maxLength: 9
@@ -76,7 +76,7 @@ describe("Base64Url", () => {
     )
   })
 
-  it("has one form for 32 bytes", () => {
+  it("has exactly one form for 32 bytes", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     for (const last of alphabet) {
       const text = "A".repeat(42) + last

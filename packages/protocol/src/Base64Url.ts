@@ -46,19 +46,19 @@ export const decodeBase64Url = (text: string): Uint8Array | undefined => {
   if (text.length % 4 === 1) return undefined
   const output = new Uint8Array(Math.floor((text.length * 3) / 4))
   let position = 0
-  let held = 0
+  let pending = 0
   let bits = 0
   for (let index = 0; index < text.length; index++) {
     const sextet = sextetAt(text, index)
     if (sextet === NOT_IN_ALPHABET) return undefined
-    held = ((held << 6) | sextet) & 0xffff
+    pending = ((pending << 6) | sextet) & 0xffff
     bits += 6
     if (bits >= 8) {
       bits -= 8
-      output[position++] = (held >> bits) & 0xff
+      output[position++] = (pending >> bits) & 0xff
     }
   }
-  return (held & ((1 << bits) - 1)) === 0 ? output : undefined
+  return (pending & ((1 << bits) - 1)) === 0 ? output : undefined
 }
 
 /** Whether `decodeBase64Url` would accept the text, without decoding it. */

@@ -15,9 +15,9 @@ const doubleFromHex = (hex: string): number => {
   return view.getFloat64(0)
 }
 
-describe.skipIf(!hasVectors(RFC_8785))("RFC 8785 vectors", () => {
+describe.skipIf(!hasVectors(RFC_8785))("canonical JSON (part 1) agrees with RFC 8785", () => {
   for (const file of hasVectors(RFC_8785) ? listVectors(`${RFC_8785}/input`) : []) {
-    it(file, () => {
+    it(`on ${file}`, () => {
       const value = readVectorJson<JsonValue>(`${RFC_8785}/input/${file}`)
       assert.strictEqual(canonicalJson(value), readVectorText(`${RFC_8785}/output/${file}`).trimEnd())
       const hex = readVectorText(`${RFC_8785}/outhex/${file.replace(".json", ".txt")}`)
@@ -25,7 +25,7 @@ describe.skipIf(!hasVectors(RFC_8785))("RFC 8785 vectors", () => {
     })
   }
 
-  it("es6numbers-10000.txt", () => {
+  it("on the 10,000 numbers of es6numbers", () => {
     const lines = readVectorText(`${RFC_8785}/es6numbers-10000.txt`).trim().split("\n")
     assert.strictEqual(lines.length, 10_000)
     for (const line of lines) {
@@ -35,7 +35,7 @@ describe.skipIf(!hasVectors(RFC_8785))("RFC 8785 vectors", () => {
   })
 })
 
-describe("canonicalJson", () => {
+describe("canonical JSON (part 1)", () => {
   it("sorts members by UTF-16 code units, not by code points", () => {
     const lastByCodePoint = "\u{1f600}"
     const text = canonicalJson({ "\ufb33": 1, [lastByCodePoint]: 2, b: 3, B: 4, "": 5 })
@@ -49,7 +49,7 @@ describe("canonicalJson", () => {
     assert.strictEqual(canonicalJson(value), '{"__proto__":2,"a":{"__proto__":{"x":1}}}')
   })
 
-  it("throws on what JSON cannot carry", () => {
+  it("throws on a value that JSON cannot represent", () => {
     const impossible: ReadonlyArray<unknown> = [
       undefined,
       { a: undefined },
@@ -64,7 +64,7 @@ describe("canonicalJson", () => {
     for (const value of impossible) assert.throws(() => canonicalJson(value as JsonValue), TypeError)
   })
 
-  it("is read back as the same value, whatever the order of members", () => {
+  it("parses back to the same value and does not depend on the order of members", () => {
     const tree = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }) as fc.Arbitrary<JsonValue>
     const reversed = (value: JsonValue): JsonValue => {
       if (typeof value !== "object" || value === null) return value

@@ -5,24 +5,27 @@ import { byteVectors } from "../test/ByteVectors.ts"
 import { decodeBase64Url, encodeBase64Url } from "./Base64Url.ts"
 import { Commitment, CommitmentOpening, commitmentOf, OPENING_BYTES, openingMatches } from "./Commitment.ts"
 
-describe("commitmentOf", () => {
-  it.each(byteVectors.commitment)("$opening", ({ opening, commitment }) => {
-    const bytes = decodeBase64Url(opening)!
-    assert.strictEqual(commitmentOf(bytes), commitment)
-    assert.isTrue(openingMatches(bytes, commitment))
-    assert.isTrue(Schema.is(CommitmentOpening)(opening) && Schema.is(Commitment)(commitment))
-  })
+describe("a commitment (part 5)", () => {
+  it.each(byteVectors.commitment)(
+    "to the vector's opening $opening is the vector's",
+    ({ opening, commitment }) => {
+      const bytes = decodeBase64Url(opening)!
+      assert.strictEqual(commitmentOf(bytes), commitment)
+      assert.isTrue(openingMatches(bytes, commitment))
+      assert.isTrue(Schema.is(CommitmentOpening)(opening) && Schema.is(Commitment)(commitment))
+    }
+  )
 
-  it("takes 32 bytes only", () => {
+  it("is refused for an opening of other than 32 bytes", () => {
     for (const length of [0, 31, 33]) assert.throws(() => commitmentOf(new Uint8Array(length)), RangeError)
   })
 })
 
-describe("openingMatches", () => {
+describe("the match of an opening with its commitment (part 5)", () => {
   const opening = new Uint8Array(OPENING_BYTES).fill(3)
   const commitment = commitmentOf(opening)
 
-  it("sees any bit of the opening", () => {
+  it("fails for any changed bit of the opening", () => {
     for (let bit = 0; bit < OPENING_BYTES * 8; bit++) {
       const other = opening.slice()
       other[bit >> 3]! ^= 1 << (bit & 7)
@@ -30,7 +33,7 @@ describe("openingMatches", () => {
     }
   })
 
-  it("is false for another length, another domain line and a malformed commitment", () => {
+  it("fails for another length, another domain line and a malformed commitment", () => {
     assert.isFalse(openingMatches(opening.subarray(1), commitment))
     assert.isFalse(openingMatches(Uint8Array.of(...opening, 0), commitment))
     const bare = encodeBase64Url(sha256(opening))
@@ -43,7 +46,7 @@ describe("openingMatches", () => {
   })
 })
 
-describe("schemas", () => {
+describe("the schemas of openings and commitments (part 5)", () => {
   const text = encodeBase64Url(new Uint8Array(32))
   it.each([
     encodeBase64Url(new Uint8Array(31)),

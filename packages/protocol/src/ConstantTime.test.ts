@@ -3,7 +3,7 @@ import * as fc from "fast-check"
 import { equalInConstantTime } from "./ConstantTime.ts"
 
 describe("equalInConstantTime", () => {
-  it("says what a plain comparison says", () => {
+  it("agrees with a plain comparison", () => {
     const bytes = fc.uint8Array({ maxLength: 3, max: 2 })
     fc.assert(
       fc.property(bytes, bytes, (left, right) => {
@@ -12,7 +12,7 @@ describe("equalInConstantTime", () => {
     )
   })
 
-  it("sees every single bit", () => {
+  it("detects a change of any single bit", () => {
     const bytes = new Uint8Array(32)
     for (let bit = 0; bit < 256; bit++) {
       const other = bytes.slice()

@@ -6,7 +6,7 @@ import { ISO_4217_MINOR_UNITS, ISO_4217_PUBLISHED } from "./Iso4217.ts"
 
 const LIST = "iso4217/codes-all.csv"
 
-describe.skipIf(!hasVectors(LIST))("the ISO 4217 list", () => {
+describe.skipIf(!hasVectors(LIST))("the currency table (part 1)", () => {
   /** Code, minor unit and withdrawal date are the last columns but for the numeric code: no quoting there. */
   const records = hasVectors(LIST)
     ? [...readVectorText(LIST).matchAll(/,([A-Z]{3}),\d*,([^,\n]*),([^,\n]*)$/gmu)].map(
@@ -15,18 +15,18 @@ describe.skipIf(!hasVectors(LIST))("the ISO 4217 list", () => {
     : []
   const current = records.filter(({ unit, withdrawn }) => withdrawn === "" && /^\d$/u.test(unit))
 
-  it("gives every current currency its minor unit", () => {
+  it("has the minor unit of every current ISO 4217 currency", () => {
     assert.isAbove(current.length, 200)
     for (const { code, unit } of current) assert.strictEqual(minorUnit(code), Number(unit), code)
   })
 
-  it("has nothing else in the table", () => {
+  it("has no other entry", () => {
     assert.sameMembers([...ISO_4217_MINOR_UNITS.keys()], [...new Set(current.map(({ code }) => code))])
     assert.isTrue(records.some(({ withdrawn }) => withdrawn === ISO_4217_PUBLISHED.latestWithdrawal))
   })
 })
 
-describe("minorUnit", () => {
+describe("the minor unit of a currency (part 1)", () => {
   it.each([
     ["EUR", 2],
     ["JPY", 0],
@@ -36,7 +36,7 @@ describe("minorUnit", () => {
     ["COP", 2],
     ["UYW", 4],
     ["CLF", 4]
-  ] as const)("%s has %d", (code, exponent) => assert.strictEqual(minorUnit(code), exponent))
+  ] as const)("of %s is %d", (code, exponent) => assert.strictEqual(minorUnit(code), exponent))
 
   it.each([
     "XAU",
@@ -52,18 +52,18 @@ describe("minorUnit", () => {
     "",
     "__proto__",
     "constructor"
-  ])("%s has none", (code) => assert.isUndefined(minorUnit(code)))
+  ])("is not known for %s", (code) => assert.isUndefined(minorUnit(code)))
 })
 
-describe("isCurrencyForm", () => {
-  it("asks for three upper-case letters", () => {
+describe("the form of a currency code (part 1)", () => {
+  it("is three upper-case letters", () => {
     for (const code of ["EUR", "ZZZ", "XXX"]) assert.isTrue(isCurrencyForm(code))
     for (const code of ["eur", "EU", "EURO", "EU1", "EUR\n", " EUR", "ÀÉÎ", ""])
       assert.isFalse(isCurrencyForm(code))
   })
 })
 
-describe("formatMajorUnits", () => {
+describe("an amount in major units (part 1)", () => {
   it.each([
     [5000, 2, "50.00"],
     [5, 2, "0.05"],
@@ -75,11 +75,11 @@ describe("formatMajorUnits", () => {
     [-5, 2, "-0.05"],
     [9007199254740991, 2, "90071992547409.91"],
     [90071992547409910n, 3, "90071992547409.910"]
-  ])("%d with exponent %d is %s", (amount, exponent, text) => {
+  ])("of %d with exponent %d is %s", (amount, exponent, text) => {
     assert.strictEqual(formatMajorUnits(amount, exponent), text)
   })
 
-  it("takes integers only", () => {
+  it("is refused for anything but an integer", () => {
     for (const amount of [0.5, Number.NaN, 2 ** 53])
       assert.throws(() => formatMajorUnits(amount, 2), RangeError)
   })

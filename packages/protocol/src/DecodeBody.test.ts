@@ -14,8 +14,8 @@ const faults = (value: unknown) => {
   return Result.isFailure(result) ? result.failure : []
 }
 
-describe("decodeBody", () => {
-  it("names every fault by pointer and code", () => {
+describe("the faults of a request body (part 2)", () => {
+  it("name every member by pointer and code", () => {
     const found = faults({
       kind: "X",
       subject_reference: "",
@@ -49,7 +49,7 @@ describe("decodeBody", () => {
     )
   })
 
-  it("refuses what is not an object, and unknown members named like prototypes", () => {
+  it("include a body that is no object, and unknown members named like prototypes", () => {
     for (const value of [null, [], 1, "x", true]) assert.strictEqual(faults(value)[0]?.pointer, "")
     assert.include(
       faults(JSON.parse('{"__proto__": {"kind": "SINGLE"}}')).map((fault) => fault.pointer),
@@ -57,7 +57,7 @@ describe("decodeBody", () => {
     )
   })
 
-  it("keeps an attribute named __proto__ as it came", () => {
+  it("do not include an attribute named __proto__, which is kept", () => {
     const body = JSON.parse(
       `{"external_reference":"r","proposed_action":{"action":"a","attributes":{"__proto__":"x"},"payment":{"amount":1,"currency":"EUR"}},"execution_window_seconds":30,"commitment":"utGvSGU-edDiwC4UIu3m4QWjlus8IX2tnLFDr5zWZuU"}`
     )
@@ -68,7 +68,7 @@ describe("decodeBody", () => {
     }
   })
 
-  it("does not repeat a long name, which could be a secret sent in the wrong place", () => {
+  it("do not repeat a long name, which could be a misplaced secret", () => {
     const opening = "A".repeat(43)
     const [fault] = faults({
       kind: "SINGLE",
@@ -81,7 +81,7 @@ describe("decodeBody", () => {
     assert.notInclude(JSON.stringify(fault), opening)
   })
 
-  it("gives at most 100 faults", () => {
+  it("are at most 100", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`m${i}`, 1]))
     assert.strictEqual(faults(many).length, 100)
   })
@@ -110,7 +110,7 @@ const replacements = (value: unknown, other: unknown): ReadonlyArray<unknown> =>
   return [other, ...within]
 }
 
-describe("the detail of a fault", () => {
+describe("the detail of a fault (part 2)", () => {
   it.each([
     ["/kind", "DAILY", "must be one of SINGLE, RECURRING"],
     ["/kind", 1, "must be one of SINGLE, RECURRING"],
@@ -135,7 +135,7 @@ describe("the detail of a fault", () => {
     )
   })
 
-  it("is in words of the interface for every member of every body, and repeats no value", () => {
+  it("uses the words of the interface for every member of every body, and repeats no value", () => {
     for (const [name, schema] of Object.entries(BODIES)) {
       const decode = decodeBody(schema as typeof CreateMandateBody)
       for (const other of ["zq\u0000", -77123, null, true, [], { zq: "zq" }]) {
@@ -157,12 +157,12 @@ describe("the detail of a fault", () => {
   })
 })
 
-describe("emptyBodyFaults", () => {
-  it("finds none in an object without members", () => {
+describe("the faults of a body that must be empty (part 2)", () => {
+  it("are none in an object without members", () => {
     assert.deepStrictEqual(emptyBodyFaults({}), [])
   })
 
-  it("names every member by its pointer", () => {
+  it("name every member by its pointer", () => {
     const body = JSON.parse('{"a/b~c":1,"__proto__":2}') as JsonValue
     assert.deepStrictEqual(
       emptyBodyFaults(body).map(({ pointer, code }) => `${code} ${pointer}`),
@@ -170,7 +170,7 @@ describe("emptyBodyFaults", () => {
     )
   })
 
-  it("takes nothing but an object", () => {
+  it("include a body that is no object", () => {
     for (const body of [null, [], "", 0, true]) {
       assert.deepStrictEqual(
         emptyBodyFaults(body).map(({ pointer, code }) => `${code} ${pointer}`),

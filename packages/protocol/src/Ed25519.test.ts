@@ -24,7 +24,7 @@ const WEAK: ReadonlyArray<readonly [name: string, hex: string]> = [
 ]
 
 describe("isEd25519PublicKey", () => {
-  it("takes what a key pair has", () => {
+  it("accepts the public key of a key pair", () => {
     const { publicKey } = generateKeyPairSync("ed25519")
     const { x = "" } = publicKey.export({ format: "jwk" })
     assert.isTrue(isEd25519PublicKey(new Uint8Array(Buffer.from(x, "base64url"))))
@@ -34,12 +34,12 @@ describe("isEd25519PublicKey", () => {
     it(`refuses ${name}`, () => assert.isFalse(isEd25519PublicKey(bytesOf(hex))))
   }
 
-  it("refuses a sum with a point of small order", () => {
+  it("refuses the sum of a key and a point of small order", () => {
     const mixed = ed25519.Point.BASE.add(ed25519.Point.fromHex(SMALL)).toBytes()
     assert.isFalse(isEd25519PublicKey(mixed))
   })
 
-  it("refuses other lengths", () => {
+  it("refuses a key of another length", () => {
     for (const length of [0, 31, 33]) assert.isFalse(isEd25519PublicKey(new Uint8Array(length).fill(3)))
   })
 })

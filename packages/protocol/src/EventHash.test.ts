@@ -5,8 +5,8 @@ import { canonicalJson } from "./CanonicalJson.ts"
 import { eventHash, sealEventText, verifyEventHash } from "./EventHash.ts"
 import type { JsonObject } from "./Json.ts"
 
-describe("event hash", () => {
-  it.each(byteVectors.event_hash)("$type", ({ hash, ...event }) => {
+describe("the hash of an event (part 7)", () => {
+  it.each(byteVectors.event_hash)("is the vector's for $type", ({ hash, ...event }) => {
     assert.strictEqual(eventHash(event as JsonObject), hash)
     const sealed = sealEventText(event as JsonObject)
     assert.strictEqual(sealed.hash, hash)
@@ -15,18 +15,18 @@ describe("event hash", () => {
     assert.isTrue(verifyEventHash(read))
   })
 
-  it("chains in the vectors", () => {
+  it("chains the events of the vectors", () => {
     const [first, second] = byteVectors.event_hash
     assert.isUndefined(first!.previous_hash)
     assert.strictEqual(second!.previous_hash, first!.hash)
   })
 
-  it("is canonical text, hash in its sorted place", () => {
+  it("stands in its sorted place of the canonical text", () => {
     const { text, hash } = sealEventText({ type: "x", id: "y", data: {} })
     assert.strictEqual(text, `{"data":{},"hash":"${hash}","id":"y","type":"x"}`)
   })
 
-  it("is the canonical text of the event with its hash, whatever its members are called", () => {
+  it("leaves the text canonical whatever the members are called", () => {
     const names = fc.constantFrom(
       "a",
       "hasg",
@@ -49,16 +49,16 @@ describe("event hash", () => {
     )
   })
 
-  it("refuses to hash an event twice", () => {
+  it("is refused for an event that has one", () => {
     assert.throws(() => eventHash(byteVectors.event_hash[0]!), TypeError)
     assert.throws(() => sealEventText(byteVectors.event_hash[0]!), TypeError)
   })
 })
 
-describe("verifyEventHash", () => {
+describe("verification of an event's hash (part 7)", () => {
   const event = byteVectors.event_hash[1]! as JsonObject
 
-  it("sees any member changed, added or removed", () => {
+  it("fails for any member changed, added or removed", () => {
     for (const name of Object.keys(event)) {
       const { [name]: _, ...without } = event
       assert.isFalse(verifyEventHash(without), name)
@@ -67,7 +67,7 @@ describe("verifyEventHash", () => {
     assert.isFalse(verifyEventHash({ ...event, extra: 1 }))
   })
 
-  it("is false, not an exception, for a hash or strings that cannot be ours", () => {
+  it("returns false, without throwing, for a hash or strings that this service cannot produce", () => {
     for (const hash of [null, 1, [], ""]) assert.isFalse(verifyEventHash({ ...event, hash }))
     assert.isFalse(verifyEventHash({ ...event, extra: "\ud800" }))
     assert.isFalse(verifyEventHash({ ...event, "\udc00": 1 }))

@@ -43,7 +43,7 @@ export const sealEventText = (
 
 /**
  * Whether the event's own `hash` is right for the rest of it. Takes any parsed event of bounded depth;
- * strings that no event of this service can hold are an answer of false, not an exception.
+ * strings that no event of this service can contain give false rather than an exception.
  */
 export const verifyEventHash = (event: JsonObject): boolean => {
   const { hash, ...rest } = event

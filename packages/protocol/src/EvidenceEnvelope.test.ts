@@ -40,10 +40,10 @@ const outcome = (candidate: unknown, keys: unknown = keySet) => {
   return Result.isFailure(result) ? result.failure.reason : "verified"
 }
 
-describe("evidence vectors", () => {
+describe("the evidence vectors (part 7)", () => {
   const { key_set, valid } = byteVectors.evidence
 
-  it.each(valid)("verifies $signature", (vector) => {
+  it.each(valid)("verify: $signature", (vector) => {
     const { payload, payloadText, kid } = Result.getOrThrow(verifyEvidence(vector, key_set))
     assert.strictEqual(kid, key_set.keys[0]!.kid)
     assert.strictEqual(payload.schema, "svc.evidence.v1")
@@ -55,21 +55,21 @@ describe("evidence vectors", () => {
     assert.deepStrictEqual(input.bytes, utf8(`${vector.protected}.${vector.payload}`))
   })
 
-  it("holds both s and n - s for one payload", () => {
+  it("include both s and n - s for one payload", () => {
     assert.strictEqual(valid[0]!.payload, valid[1]!.payload)
     assert.notStrictEqual(valid[0]!.signature, valid[1]!.signature)
   })
 })
 
-describe("envelope", () => {
-  it("verifies", () => assert.strictEqual(outcome(envelope), "verified"))
+describe("an evidence envelope (part 7)", () => {
+  it("verifies as it was issued", () => assert.strictEqual(outcome(envelope), "verified"))
 
   it.each([null, undefined, 1, "text", [], [envelope], {}, JSON.stringify(envelope), () => envelope])(
     "is refused when it is %j",
     (candidate) => assert.strictEqual(outcome(candidate), "envelope_malformed")
   )
 
-  it("has exactly its four members, all text", () => {
+  it("has exactly four members, all text", () => {
     for (const name of Object.keys(envelope)) {
       const { [name as "format"]: _, ...without } = envelope
       assert.strictEqual(outcome(without), "envelope_malformed")
@@ -87,13 +87,13 @@ describe("envelope", () => {
     for (const extra of extras) assert.strictEqual(outcome({ ...envelope, ...extra }), "envelope_malformed")
   })
 
-  it("takes no member from a prototype", () => {
+  it("may not have a member from a prototype only", () => {
     const { signature, ...own } = envelope
     assert.strictEqual(outcome(Object.assign(Object.create({ signature }), own)), "envelope_malformed")
     assert.strictEqual(outcome(Object.create(envelope)), "envelope_malformed")
   })
 
-  it("is of the one format", () => {
+  it("has the one known format", () => {
     for (const format of ["svc.evidence.v2", "SVC.EVIDENCE.V1", "svc.evidence.v1 ", ""]) {
       assert.strictEqual(outcome({ ...envelope, format }), "format_unsupported")
     }
@@ -113,7 +113,7 @@ describe("envelope", () => {
     assert.deepStrictEqual(payload, PAYLOAD)
   })
 
-  it("may throw when read: that is a refusal", () => {
+  it("is refused when reading it throws", () => {
     const throwing = new Proxy(envelope, {
       get: () => {
         throw new Error("no")
@@ -127,12 +127,12 @@ describe("envelope", () => {
   })
 })
 
-describe("protected header", () => {
-  it.each(["none", "HS256", "ES256K", "es256", "ES384", "EdDSA", ""])("refuses alg %s", (alg) => {
+describe("the protected header of evidence (part 7)", () => {
+  it.each(["none", "HS256", "ES256K", "es256", "ES384", "EdDSA", ""])("is refused with alg %s", (alg) => {
     assert.strictEqual(outcome(withHeader({ alg, kid: key.kid })), "algorithm_unsupported")
   })
 
-  it("refuses HS256 keyed with the public key", () => {
+  it("is refused with HS256 keyed with the public key", () => {
     const header = part({ alg: "HS256", kid: key.kid })
     const payload = part(PAYLOAD)
     for (const secret of [point, utf8(JSON.stringify(key))]) {
@@ -172,7 +172,7 @@ describe("protected header", () => {
     assert.strictEqual(outcome(sign(header, part(PAYLOAD))), "protected_malformed")
   })
 
-  it.each([1, null, {}, [key.kid]])("refuses kid %j", (kid) => {
+  it.each([1, null, {}, [key.kid]])("is refused with kid %j", (kid) => {
     assert.strictEqual(outcome(withHeader({ alg: "ES256", kid })), "protected_malformed")
   })
 
@@ -188,7 +188,7 @@ describe("protected header", () => {
     assert.strictEqual(outcome(candidate), "protected_malformed")
   })
 
-  it("refuses another writing of the base64url", () => {
+  it("is refused in another base64url form", () => {
     const { protected: header } = envelope
     for (const text of [
       `${header}=`,
@@ -203,7 +203,7 @@ describe("protected header", () => {
   })
 })
 
-describe("key set", () => {
+describe("the key set that evidence is verified with (part 7)", () => {
   const other = publicKeyToJwk(p256.getPublicKey(new Uint8Array(32).fill(6), false))
 
   it.each([null, 1, "x", [], [key], {}, { keys: null }, { keys: undefined }, { keys: {} }, { keys: "x" }])(
@@ -211,7 +211,7 @@ describe("key set", () => {
     (keys) => assert.strictEqual(outcome(envelope, keys), "key_set_malformed")
   )
 
-  it("must hold the kid, exactly once", () => {
+  it("must hold the kid exactly once", () => {
     assert.strictEqual(outcome(envelope, { keys: [] }), "key_unknown")
     assert.strictEqual(outcome(envelope, { keys: [other] }), "key_unknown")
     assert.strictEqual(outcome(envelope, { keys: [{ ...key, kid: key.kid.toLowerCase() }] }), "key_unknown")
@@ -219,12 +219,12 @@ describe("key set", () => {
     assert.strictEqual(outcome(envelope, { keys: [key, { kid: key.kid, kty: "RSA" }] }), "key_duplicated")
   })
 
-  it("may hold other keys, even of no known form", () => {
+  it("may hold other keys, even of an unknown form", () => {
     const keys = [other, null, 1, "x", { kid: 1 }, { kty: "RSA", kid: "rsa" }, key, { ...other, d: "x" }]
     assert.strictEqual(outcome(envelope, { keys }), "verified")
   })
 
-  it.each(["__proto__", "constructor", "toString", ""])("finds no key named %j by accident", (kid) => {
+  it.each(["__proto__", "constructor", "toString", ""])("has no key named %j by accident", (kid) => {
     const candidate = withHeader({ alg: "ES256", kid })
     assert.strictEqual(outcome(candidate), "key_unknown")
     assert.strictEqual(outcome(candidate, { keys: [{ ...key, kid }] }), "verified")
@@ -251,14 +251,14 @@ describe("key set", () => {
     assert.strictEqual(outcome(envelope, { keys: [{ ...key, ...change }] }), "key_unsuitable")
   })
 
-  it("refuses a key that lacks a member", () => {
+  it("is refused if the key lacks a member", () => {
     for (const name of ["kty", "crv", "use", "alg", "x", "y"] as const) {
       const { [name]: _, ...without } = key
       assert.strictEqual(outcome(envelope, { keys: [without] }), "key_unsuitable")
     }
   })
 
-  it("refuses a signature by one key under the kid of another", () => {
+  it("does not verify a signature by one key under the kid of another", () => {
     const candidate = withHeader({ alg: "ES256", kid: other.kid })
     assert.strictEqual(outcome(candidate, { keys: [key, other] }), "signature_invalid")
   })
@@ -278,7 +278,7 @@ describe("key set", () => {
   })
 })
 
-describe("signature", () => {
+describe("the signature of evidence (part 7)", () => {
   const bytes = new Uint8Array(Buffer.from(envelope.signature, "base64url"))
   const withSignature = (signature: string) => outcome({ ...envelope, signature })
 
@@ -325,7 +325,7 @@ describe("signature", () => {
     assert.deepStrictEqual(found, { r: true, s: true })
   })
 
-  it("fails for any bit flipped anywhere", () => {
+  it("fails when any bit is flipped anywhere", () => {
     const member = fc.constantFrom("protected", "payload", "signature")
     fc.assert(
       fc.property(member, fc.nat(), fc.nat(7), (name, position, bit) => {
@@ -341,14 +341,14 @@ describe("signature", () => {
   })
 })
 
-describe("an envelope as bytes", () => {
+describe("an evidence envelope as bytes (part 7)", () => {
   const text = JSON.stringify(envelope)
   const answer = (json: string) => {
     const result = verifyEvidenceBytes(utf8(json), keySet)
     return Result.isFailure(result) ? result.failure.reason : "verified"
   }
 
-  it("verifies, canonical or not", () => {
+  it("verifies whether or not it is canonical", () => {
     assert.strictEqual(answer(text), "verified")
     const { format, payload, protected: header, signature } = envelope
     const reordered = { signature, payload, protected: header, format }
@@ -380,7 +380,7 @@ describe("an envelope as bytes", () => {
   })
 })
 
-describe("payload", () => {
+describe("the payload of evidence (part 7)", () => {
   it.each(["", "x", "[]", "null", '"svc.evidence.v1"', "{", "\ufeff{}"])("is not the text %j", (text) => {
     assert.strictEqual(outcome(withPayload(text)), "payload_malformed")
   })
@@ -395,7 +395,7 @@ describe("payload", () => {
     '{"schema":"svc.evidence.v1","events":[{"amount":1E0}]}'
   ])("is strict JSON: %s", (text) => assert.strictEqual(outcome(withPayload(text)), "payload_malformed"))
 
-  it("is refused when not UTF-8, though signed", () => {
+  it("is refused when it is not UTF-8, although signed", () => {
     const candidate = sign(
       part({ alg: "ES256", kid: key.kid }),
       encodeBase64Url(Uint8Array.of(0x7b, 0xff, 0x7d))
@@ -403,7 +403,7 @@ describe("payload", () => {
     assert.strictEqual(outcome(candidate), "payload_malformed")
   })
 
-  it("is base64url as signed", () => {
+  it("is verified as the base64url text that was signed", () => {
     for (const text of [
       `${envelope.payload}=`,
       `${envelope.payload}\n`,
@@ -419,12 +419,12 @@ describe("payload", () => {
     (payload) => assert.strictEqual(outcome(withPayload(JSON.stringify(payload))), "schema_unsupported")
   )
 
-  it("takes no schema from a member named __proto__", () => {
+  it("has no schema through a member named __proto__", () => {
     const text = '{"__proto__":{"schema":"svc.evidence.v1"}}'
     assert.strictEqual(outcome(withPayload(text)), "schema_unsupported")
   })
 
-  it("nests to its own limit, deeper than a request", () => {
+  it("may nest deeper than a request, up to its own limit", () => {
     const nested = (levels: number) =>
       withPayload(`{"schema":"svc.evidence.v1","x":${"[".repeat(levels)}${"]".repeat(levels)}}`)
     assert.strictEqual(outcome(nested(MAX_EVIDENCE_DEPTH - 1)), "verified")

@@ -20,8 +20,8 @@ interface Wycheproof {
   }>
 }
 
-describe.skipIf(!hasVectors(WYCHEPROOF))("Wycheproof hmac_sha256", () => {
-  it("every case comes out as stated", () => {
+describe.skipIf(!hasVectors(WYCHEPROOF))("HMAC-SHA-256", () => {
+  it("agrees with every Wycheproof case", () => {
     const { numberOfTests, testGroups } = readVectorJson<Wycheproof>(WYCHEPROOF)
     let seen = 0
     for (const { tagSize, tests } of testGroups) {
@@ -36,8 +36,8 @@ describe.skipIf(!hasVectors(WYCHEPROOF))("Wycheproof hmac_sha256", () => {
   })
 })
 
-describe("hmacSha256", () => {
-  it("is over the concatenation of the parts", () => {
+describe("HMAC-SHA-256 of several parts", () => {
+  it("equals that of their concatenation", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 80 }), { maxLength: 4 }), (parts) => {
         const key = new Uint8Array(32).fill(7)

@@ -20,8 +20,8 @@ const prefixes = Object.keys(SCHEMAS) as ReadonlyArray<IdentifierPrefix>
 const time = fc.integer({ min: 0, max: 2 ** 48 - 1 })
 const random = fc.uint8Array({ minLength: 10, maxLength: 10 })
 
-describe("formatIdentifier", () => {
-  it("lays out time and randomness as ULID does", () => {
+describe("a new identifier (part 1)", () => {
+  it("encodes time and randomness as a ULID does", () => {
     const zero = new Uint8Array(10)
     const ones = new Uint8Array(10).fill(0xff)
     assert.strictEqual(formatIdentifier("mnd_", 0, zero), `mnd_${"0".repeat(26)}`)
@@ -31,7 +31,7 @@ describe("formatIdentifier", () => {
     assert.strictEqual(formatIdentifier("evt_", 1_469_918_176_385, zero), `evt_01aryz6s41${"0".repeat(16)}`)
   })
 
-  it("is of the form it names, for its prefix only", () => {
+  it("has the form of its own prefix and of no other", () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), time, random, (prefix, milliseconds, bytes) => {
         const text = formatIdentifier(prefix, milliseconds, bytes)
@@ -55,7 +55,7 @@ describe("formatIdentifier", () => {
     )
   })
 
-  it("refuses a time or randomness that does not fit", () => {
+  it("is refused for a time or randomness that does not fit", () => {
     const bytes = new Uint8Array(10)
     for (const milliseconds of [-1, 0.5, 2 ** 48, Number.NaN]) {
       assert.throws(() => formatIdentifier("mnd_", milliseconds, bytes), RangeError)
@@ -66,12 +66,12 @@ describe("formatIdentifier", () => {
   })
 })
 
-describe("isIdentifier", () => {
+describe("the form of an identifier (part 1)", () => {
   it.each([
     "aps_01jdxxxxxxxxxxxxxxxxxxxxxx",
     "aps_00000000000000000000000000",
     "aps_zzzzzzzzzzzzzzzzzzzzzzzzzz"
-  ])("accepts %s", (text) => assert.isTrue(isIdentifier("aps_", text)))
+  ])("is that of %s", (text) => assert.isTrue(isIdentifier("aps_", text)))
 
   it.each([
     "mnd_01jdxxxxxxxxxxxxxxxxxxxxxx",
@@ -88,7 +88,7 @@ describe("isIdentifier", () => {
     "APS_01jdxxxxxxxxxxxxxxxxxxxxxx",
     "aps_",
     ""
-  ])("refuses %j", (text) => {
+  ])("is not that of %j", (text) => {
     assert.isFalse(isIdentifier("aps_", text))
     assert.isFalse(Schema.is(Identifier.ApprovalSessionId)(text))
   })

@@ -8,12 +8,12 @@ const keySet = byteVectors.evidence.key_set
 const key = keySet.keys[0]!
 const decode = Schema.decodeUnknownSync(KeySet, { onExcessProperty: "error" })
 
-describe("jwkThumbprint", () => {
+describe("the JWK thumbprint of a signing key (part 7)", () => {
   it("is the kid of the vector's key", () => assert.strictEqual(jwkThumbprint(key), key.kid))
 })
 
-describe("publicKeyToJwk", () => {
-  it("gives exactly the seven members, in their published order", () => {
+describe("the JWK of a public key (part 7)", () => {
+  it("has exactly the seven published members, in their order", () => {
     const point = Buffer.concat([
       Buffer.of(4),
       Buffer.from(key.x, "base64url"),
@@ -38,23 +38,23 @@ describe("publicKeyToJwk", () => {
     )
   })
 
-  it("refuses what is not an uncompressed point", () => {
+  it("is refused for anything but an uncompressed point", () => {
     for (const bytes of [new Uint8Array(65), p256.getPublicKey(new Uint8Array(32).fill(1), true)]) {
       assert.throws(() => publicKeyToJwk(bytes), RangeError)
     }
   })
 })
 
-describe("KeySet", () => {
+describe("the schema of the key set (part 7)", () => {
   it("decodes the vector's set", () => assert.deepStrictEqual(decode(keySet), keySet))
 
-  it("has no room for a private or any other member", () => {
+  it("refuses a key with a private or any other additional member", () => {
     for (const extra of [{ d: key.x }, { key_ops: ["verify"] }, { x5c: [] }]) {
       assert.throws(() => decode({ keys: [{ ...key, ...extra }] }))
     }
   })
 
-  it("takes no other kind of key", () => {
+  it("refuses a key of another kind", () => {
     const changes = [
       { kty: "RSA" },
       { crv: "secp256k1" },

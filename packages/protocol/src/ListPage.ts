@@ -1,9 +1,9 @@
 import { Schema } from "effect"
 import { described } from "./Described.ts"
 
-/** Entries of a list answer unless the query says otherwise. */
+/** Entries of a page of a list unless the query says otherwise. */
 export const LIST_LIMIT_DEFAULT = 25
-/** Most entries of one list answer. */
+/** Most entries of one page of a list. */
 export const LIST_LIMIT_MAX = 100
 
 /** A page of a list (part 1). `next_cursor` is the one member of the interface that may be null. */

@@ -20,8 +20,8 @@ interface Wycheproof {
   }>
 }
 
-describe.skipIf(!hasVectors(WYCHEPROOF))("Wycheproof ecdsa_secp256r1_sha256_p1363", () => {
-  it("every case comes out as stated", () => {
+describe.skipIf(!hasVectors(WYCHEPROOF))("ECDSA P-256 verification", () => {
+  it("agrees with every Wycheproof case", () => {
     const { numberOfTests, testGroups } = readVectorJson<Wycheproof>(WYCHEPROOF)
     let seen = 0
     for (const { publicKey, tests } of testGroups) {
@@ -45,7 +45,7 @@ const data = new TextEncoder().encode("data")
 const signature = p256.sign(data, secretKey)
 
 describe("verifyP256", () => {
-  it("accepts low and high s", () => {
+  it("accepts a low and a high s", () => {
     const s = BigInt(`0x${Buffer.from(signature.subarray(32)).toString("hex")}`)
     const twin = (p256.Point.CURVE().n - s).toString(16).padStart(64, "0")
     const highS = Uint8Array.from([...signature.subarray(0, 32), ...hexToBytes(twin)])
@@ -53,7 +53,7 @@ describe("verifyP256", () => {
     assert.isTrue(verifyP256({ publicKey, signature: highS, data }))
   })
 
-  it("is false, not an exception, for other lengths, forms and points", () => {
+  it("returns false, without throwing, for other lengths, forms and points", () => {
     const der = p256.sign(data, secretKey, { format: "der" })
     const signatures = [signature.subarray(0, 63), Uint8Array.of(...signature, 0), der, new Uint8Array(0)]
     for (const other of signatures) assert.isFalse(verifyP256({ publicKey, signature: other, data }))
@@ -74,7 +74,7 @@ describe("verifyP256", () => {
     }
   })
 
-  it("is false for other data", () => {
+  it("returns false for other data", () => {
     assert.isFalse(verifyP256({ publicKey, signature, data: new TextEncoder().encode("date") }))
   })
 })

@@ -3,13 +3,13 @@ import { byteVectors } from "../test/ByteVectors.ts"
 import { canonicalJson } from "./CanonicalJson.ts"
 import { policyDigest } from "./PolicyDigest.ts"
 
-describe("policyDigest", () => {
-  it.each(byteVectors.policy_digest)("$policy_digest", ({ policy, jcs, policy_digest }) => {
+describe("the policy digest (part 4)", () => {
+  it.each(byteVectors.policy_digest)("is the vector's: $policy_digest", ({ policy, jcs, policy_digest }) => {
     assert.strictEqual(canonicalJson(policy), jcs)
     assert.strictEqual(policyDigest(policy), policy_digest)
   })
 
-  it("does not depend on the order of members, only on that of lists", () => {
+  it("depends on the order of lists but not on that of members", () => {
     assert.strictEqual(policyDigest({ a: 1, b: [1, 2] }), policyDigest({ b: [1, 2], a: 1 }))
     assert.notStrictEqual(policyDigest({ a: 1, b: [1, 2] }), policyDigest({ a: 1, b: [2, 1] }))
   })

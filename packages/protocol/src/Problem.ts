@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { described } from "./Described.ts"
 import { integerBetween } from "./Mandate.ts"
 
-/** Media type of every error answer (RFC 9457). */
+/** Media type of every error response (RFC 9457). */
 export const PROBLEM_MEDIA_TYPE = "application/problem+json"
 /** Most entries of `errors` in one problem. */
 export const MAX_PROBLEM_ERRORS = 100
@@ -12,9 +12,9 @@ interface ProblemKind {
   readonly title: string
   /** Whether the same request may succeed later without a change. */
   readonly retryable: boolean
-  /** Why the answer is given, in a sentence: its detail, unless the answer has one of its own. */
+  /** Why the code occurs, in a sentence. It is the `detail` of a response that has no other. */
   readonly cause: string
-  /** A rarer cause, for the pages: the detail of an answer says so where it applies. */
+  /** A rarer cause, for the problem pages. A response to which it applies has its own `detail`. */
   readonly otherCause?: string
   /** What the caller does about it, in a sentence. */
   readonly remedy: string
@@ -304,7 +304,7 @@ export const MemberFault = Schema.Struct({
 })
 export type MemberFault = typeof MemberFault.Type
 
-/** The body of an error answer (RFC 9457 with the members of part 2). */
+/** The body of an error response (RFC 9457 with the members of part 2). */
 export const Problem = Schema.Struct({
   type: described(
     Schema.String,

@@ -11,13 +11,13 @@ const path = { mandate_id: "mnd_1" }
 const read = (text: string): JsonValue => Result.getOrThrow(parseStrictJson(new TextEncoder().encode(text)))
 const fingerprint = (text: string) => requestFingerprint({ operation, path, body: read(text) })
 
-describe("requestFingerprint", () => {
+describe("the request fingerprint (part 3)", () => {
   it("is SHA-256 over JCS of operation, path parameters and body", () => {
     const text = `{"body":{"a":1},"operation":"${operation}","path_parameters":{"mandate_id":"mnd_1"}}`
     assert.strictEqual(fingerprint('{"a":1}'), encodeBase64Url(sha256(new TextEncoder().encode(text))))
   })
 
-  it("is the same for another writing of the same input", () => {
+  it("is the same for the same input written differently", () => {
     const expected = fingerprint('{"a":1,"b":"a"}')
     for (const text of ['{"b":"a","a":1}', ' { "a" : 1.0,\n"b":"\\u0061" }', '{"a":1e0,"\\u0062":"a"}']) {
       assert.strictEqual(fingerprint(text), expected)
@@ -41,7 +41,7 @@ describe("requestFingerprint", () => {
     assert.strictEqual(fingerprint('{"\ufb33":1,"\u{1f600}":2}'), fingerprint('{"\u{1f600}":2,"\ufb33":1}'))
   })
 
-  it("sees a member named __proto__", () => {
+  it("covers a member named __proto__", () => {
     assert.notStrictEqual(fingerprint('{"a":{"__proto__":1}}'), fingerprint('{"a":{}}'))
   })
 })

@@ -57,7 +57,7 @@ const close = (() => {
 
 const repeated = prime(1025)
 
-describe("rsaKeyFault", () => {
+describe("the fault of an RSA public key", () => {
   const cases: ReadonlyArray<readonly [name: string, modulus: bigint, fault: string | undefined]> = [
     ["two random primes", HONEST, undefined],
     ["3072 bits", randomModulus(3072), undefined],
@@ -68,19 +68,19 @@ describe("rsaKeyFault", () => {
     ["an even one", HONEST + 1n, "small_factor"],
     ["a multiple of 3", 3n * prime(2048), "small_factor"],
     ["a multiple of 751", 751n * prime(2048), "small_factor"],
-    ["a multiple of 757, which may be", 757n * prime(2048), undefined],
+    ["a multiple of 757, which is not checked", 757n * prime(2048), undefined],
     ["ROCA, made as the library does", ROCA, "roca"],
     ["ROCA, of a smart card", CARD, "roca"],
     ["primes that are close", close, "close_primes"],
     ["a square", repeated * repeated, "close_primes"]
   ]
   for (const [name, modulus, fault] of cases) {
-    it(`${name}: ${fault ?? "sound"}`, () => {
+    it(`is ${fault ?? "none"} for ${name}`, () => {
       assert.strictEqual(rsaKeyFault({ modulus: bytesOf(modulus), exponent: USUAL_EXPONENT }), fault)
     })
   }
 
-  it("leading zeros do not count", () => {
+  it("does not depend on leading zeros", () => {
     for (const modulus of [new Uint8Array(0), new Uint8Array([...new Uint8Array(128), 0xff])]) {
       assert.strictEqual(rsaKeyFault({ modulus, exponent: USUAL_EXPONENT }), "too_short")
     }
@@ -100,7 +100,7 @@ describe("rsaKeyFault", () => {
     [[1, 0, 0, 0, 1], "exponent"]
   ]
   for (const [bytes, fault] of exponents) {
-    it(`an exponent of the bytes [${bytes}]: ${fault ?? "sound"}`, () => {
+    it(`is ${fault ?? "none"} for an exponent of the bytes [${bytes}]`, () => {
       const key = { modulus: bytesOf(HONEST), exponent: new Uint8Array(bytes) }
       assert.strictEqual(rsaKeyFault(key), fault)
     })

@@ -72,13 +72,13 @@ const IMPLEMENTATION_DEFINED: Readonly<Record<string, string>> = {
   "i_structure_UTF-8_BOM_empty_object.json": BOM
 }
 
-describe.skipIf(!hasVectors(JSON_TEST_SUITE))("JSONTestSuite", () => {
+describe.skipIf(!hasVectors(JSON_TEST_SUITE))("strict JSON (part 1) on JSONTestSuite", () => {
   const folder = `${JSON_TEST_SUITE}/test_parsing`
   const files = hasVectors(JSON_TEST_SUITE) ? listVectors(folder) : []
   const starting = (letter: string) => files.filter((file) => file.startsWith(letter))
   const outcome = (file: string) => detailOf(parseStrictJson(readVectorBytes(`${folder}/${file}`)))
 
-  it.each(starting("y_"))("%s", (file) => {
+  it.each(starting("y_"))("accepts %s", (file) => {
     assert.strictEqual(outcome(file), REFUSED_THOUGH_VALID[file] ?? "accepted")
     if (REFUSED_THOUGH_VALID[file] !== undefined) return
     const bytes = readVectorBytes(`${folder}/${file}`)
@@ -88,15 +88,15 @@ describe.skipIf(!hasVectors(JSON_TEST_SUITE))("JSONTestSuite", () => {
     )
   })
 
-  it.each(starting("n_"))("%s", (file) => assert.notStrictEqual(outcome(file), "accepted"))
+  it.each(starting("n_"))("refuses %s", (file) => assert.notStrictEqual(outcome(file), "accepted"))
 
-  it("pins what is left to the implementation", () => {
+  it("treats implementation-defined texts as listed", () => {
     const outcomes = Object.fromEntries(starting("i_").map((file) => [file, outcome(file)]))
     assert.deepStrictEqual(outcomes, IMPLEMENTATION_DEFINED)
   })
 })
 
-describe("parseStrictJson", () => {
+describe("strict JSON (part 1)", () => {
   it.each([
     ["", NOT_JSON],
     [" ", NOT_JSON],
@@ -167,7 +167,7 @@ describe("parseStrictJson", () => {
     assert.isUndefined((value as { admin?: unknown }).admin)
   })
 
-  it.each(["[", '{"a":'])("counts levels opened by %s", (open) => {
+  it.each(["[", '{"a":'])("refuses more than 32 levels opened by %s", (open) => {
     const close = open === "[" ? "]" : "}"
     const nested = (levels: number) => `${open.repeat(levels - 1)}[]${close.repeat(levels - 1)}`
     assert.strictEqual(detailOf(parse(nested(MAX_JSON_DEPTH))), "accepted")
@@ -177,12 +177,12 @@ describe("parseStrictJson", () => {
     assert.strictEqual(limited(3), "The body nests deeper than 2 levels.")
   })
 
-  it("does not count brackets in strings, or levels that were closed", () => {
+  it("does not count brackets in strings or levels that were closed", () => {
     assert.strictEqual(detailOf(parse(JSON.stringify(["[".repeat(100), '{"'.repeat(100)]))), "accepted")
     assert.strictEqual(detailOf(parse(`[${"[],{},".repeat(100)}0]`)), "accepted")
   })
 
-  it("survives any depth and many members", () => {
+  it("handles any depth and many members", () => {
     assert.strictEqual(detailOf(parse("[".repeat(1_000_000))), TOO_DEEP)
     assert.strictEqual(detailOf(parse('{"a":'.repeat(1_000_000))), TOO_DEEP)
     const members = Array.from({ length: 100_000 }, (_, index) => `"m${index}":${index}`)
@@ -190,13 +190,13 @@ describe("parseStrictJson", () => {
     assert.strictEqual(detailOf(parse(`{${members.join(",")},"m77":0}`)), DUPLICATE)
   })
 
-  it("never quotes the body", () => {
+  it("never quotes the body in its detail", () => {
     for (const text of ['{"canary', '{"canary":1,"canary":2}', '["canary",1e400]', '["canary",1e16]']) {
       assert.notInclude(detailOf(parse(text)), "canary")
     }
   })
 
-  it("accepts what the platform writes, within the number rule", () => {
+  it("accepts what the platform writes, within the rule for numbers", () => {
     const value = fc.jsonValue({ maxDepth: 5, noUnicodeString: false }).filter((candidate) => {
       const numbers = JSON.stringify(candidate)
         .replace(/"(?:[^"\\]|\\.)*"/gu, "")
@@ -223,7 +223,7 @@ describe("parseStrictJson", () => {
   })
 })
 
-describe("illFormedStrings", () => {
+describe("strings that are not well-formed Unicode (part 1)", () => {
   const pointers = (text: string) => illFormedStrings(Result.getOrThrow(parse(text)), 100)
 
   it.each([
@@ -238,15 +238,15 @@ describe("illFormedStrings", () => {
     ['{"\\u0000":"\\u0000","\\ud800":1,"b":"\\ud800"}', ["", "/b"]],
     ['{"__proto__":"\\u0000"}', ["/__proto__"]],
     ["[null,1,true]", []]
-  ] as const)("%s", (text, expected) => assert.deepStrictEqual(pointers(text), expected))
+  ] as const)("are found in %s", (text, expected) => assert.deepStrictEqual(pointers(text), expected))
 
-  it("gives pointers that are well-formed themselves", () => {
+  it("have pointers that are well-formed themselves", () => {
     for (const pointer of pointers('{"\\ud800":{"\\u0000":"\\ud800"},"x":["\\ud800"]}')) {
       assert.isTrue(pointer.isWellFormed() && !pointer.includes("\u0000"))
     }
   })
 
-  describe("fractions that a double would round to an integer", () => {
+  describe("strict JSON with fractions that a double would round to an integer", () => {
     const parse = (literal: string) => parseStrictJson(new TextEncoder().encode(`{"amount":${literal}}`))
     it.each([
       "9007199254740990.6",
@@ -264,11 +264,11 @@ describe("illFormedStrings", () => {
       "0.00000000000000001",
       "1e-400",
       "12.50e2"
-    ])("keeps %s", (literal) => assert.isTrue(Result.isSuccess(parse(literal))))
+    ])("accepts %s", (literal) => assert.isTrue(Result.isSuccess(parse(literal))))
   })
 
-  describe("illFormedStrings on what is made to be costly", () => {
-    it("repeats no long name and stops at the limit", () => {
+  describe("in a body made to be costly", () => {
+    it("are listed up to the limit, without long names", () => {
       const name = "~".repeat(28_000)
       const value = { [name]: Array.from({ length: 4000 }, () => "\ud800"), short: "\ud800" }
       assert.deepStrictEqual(illFormedStrings(value, 100), ["", "/short"])
@@ -280,7 +280,7 @@ describe("illFormedStrings", () => {
   })
 })
 
-describe("keepFractions", () => {
+describe("strict JSON that keeps fractions", () => {
   const read = (text: string) => parseStrictJson(new TextEncoder().encode(text), { keepFractions: true })
 
   it.each([
@@ -296,7 +296,7 @@ describe("keepFractions", () => {
     (text) => assert.isTrue(Result.isFailure(read(text)))
   )
 
-  it("leads to a fault of the member that has to be an integer", () => {
+  it("leads to a fault of the member that must be an integer", () => {
     const body = Result.getOrThrow(
       read('{"amount":5000.0000000000000000001,"currency":"EUR","provider_refund_reference":"r"}')
     )

@@ -26,15 +26,15 @@ interface Group {
 const isOutsideOfRequests = (text: string): boolean =>
   !/^[2-9]\d{3}-.*T.*Z$/u.test(text) || /:60(?:\.\d+)?Z$/u.test(text) || /\.\d{10,}Z$/u.test(text)
 
-describe.skipIf(!hasVectors(RFC_3339))("RFC 3339 vectors", () => {
+describe.skipIf(!hasVectors(RFC_3339))("timestamps of requests (part 1) on the RFC 3339 vectors", () => {
   const cases = hasVectors(RFC_3339) ? readVectorJson<ReadonlyArray<Group>>(RFC_3339)[0]!.tests : []
   const texts = cases.flatMap(({ data, valid }) => (typeof data === "string" ? [{ data, valid }] : []))
 
-  it.each(texts)("$data", ({ data, valid }) => {
+  it.each(texts)("are accepted or refused as required: $data", ({ data, valid }) => {
     assert.strictEqual(parseTimestamp(data) !== undefined, valid && !isOutsideOfRequests(data))
   })
 
-  it("the same, moved to this century", () => {
+  it("are accepted or refused as required when moved to this century", () => {
     const years = new Set<boolean>()
     for (const { data, valid } of texts) {
       const moved = data.replace(/^19(?=\d\d-)/u, "20")
@@ -46,14 +46,14 @@ describe.skipIf(!hasVectors(RFC_3339))("RFC 3339 vectors", () => {
   })
 })
 
-describe("parseTimestamp", () => {
+describe("a timestamp of a request (part 1)", () => {
   it.each([
     ["2000-01-01T00:00:00Z", 946_684_800n * NANOS_PER_SECOND],
     ["2026-11-28T09:00:00.000000001Z", 1_795_856_400n * NANOS_PER_SECOND + 1n],
     ["2024-02-29T23:59:59.5Z", 1_709_251_199n * NANOS_PER_SECOND + 500n * NANOS_PER_MILLISECOND],
     ["2000-02-29T00:00:00Z", 951_782_400n * NANOS_PER_SECOND],
     ["9999-12-31T23:59:59.999999999Z", 253_402_300_800n * NANOS_PER_SECOND - 1n]
-  ])("reads %s", (text, instant) => assert.strictEqual(parseTimestamp(text), instant))
+  ])("is read: %s", (text, instant) => assert.strictEqual(parseTimestamp(text), instant))
 
   it.each([
     "1999-12-31T23:59:59Z",
@@ -86,14 +86,14 @@ describe("parseTimestamp", () => {
     "+02026-01-01T00:00:00Z",
     "２026-01-01T00:00:00Z",
     ""
-  ])("refuses %j", (text) => assert.isUndefined(parseTimestamp(text)))
+  ])("is refused: %j", (text) => assert.isUndefined(parseTimestamp(text)))
 })
 
 const FIRST_OF_REQUESTS = 946_684_800n * NANOS_PER_SECOND
 const LAST = 253_402_300_800n * NANOS_PER_SECOND - 1n
 const FIRST = -62_135_596_800n * NANOS_PER_SECOND
 
-describe("formatting", () => {
+describe("a written timestamp (part 1)", () => {
   it.each([
     [0n, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000000Z"],
     [-1n, "1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.999999999Z"],
@@ -101,12 +101,12 @@ describe("formatting", () => {
     [120_000_000n, "1970-01-01T00:00:00.12Z", "1970-01-01T00:00:00.120000000Z"],
     [FIRST, "0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000000Z"],
     [LAST, "9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"]
-  ])("writes %d", (instant, trimmed, nanos) => {
+  ])("of instant %d is written with and without trailing zeros", (instant, trimmed, nanos) => {
     assert.strictEqual(formatInstant(instant), trimmed)
     assert.strictEqual(formatNanos(instant), nanos)
   })
 
-  it("refuses instants that four year digits cannot write", () => {
+  it("is refused for an instant whose year has no four digits", () => {
     for (const instant of [FIRST - 1n, LAST + 1n]) {
       assert.throws(() => formatInstant(instant), RangeError)
       assert.throws(() => formatNanos(instant), RangeError)
@@ -123,7 +123,7 @@ describe("formatting", () => {
     )
   })
 
-  it("orders nine-digit texts as their instants", () => {
+  it("with nine fraction digits sorts as its instant", () => {
     const instant = fc.bigInt({ min: FIRST, max: LAST })
     fc.assert(
       fc.property(instant, instant, (left, right) => {
@@ -133,7 +133,7 @@ describe("formatting", () => {
   })
 })
 
-describe("normalizeTimestamp", () => {
+describe("a stored timestamp (part 1)", () => {
   it.each([
     ["2026-12-01T00:00:00Z", "2026-12-01T00:00:00Z"],
     ["2026-12-01T00:00:00.0Z", "2026-12-01T00:00:00Z"],
@@ -141,11 +141,11 @@ describe("normalizeTimestamp", () => {
     ["2026-12-01T00:00:00.120Z", "2026-12-01T00:00:00.12Z"],
     ["2026-12-01T00:00:00.001Z", "2026-12-01T00:00:00.001Z"],
     ["2026-12-01T00:00:00.100000001Z", "2026-12-01T00:00:00.100000001Z"]
-  ])("%s", (given, stored) => assert.strictEqual(normalizeTimestamp(given), stored))
+  ])("of %s is %s", (given, stored) => assert.strictEqual(normalizeTimestamp(given), stored))
 })
 
-describe("Timestamp", () => {
-  it("decodes the text as given", () => {
+describe("the schema of a timestamp (part 1)", () => {
+  it("decodes to the text as given", () => {
     const decode = Schema.decodeUnknownSync(Timestamp)
     assert.strictEqual(decode("2026-12-01T00:00:00.50Z"), "2026-12-01T00:00:00.50Z")
     assert.throws(() => decode("2026-02-30T00:00:00Z"))

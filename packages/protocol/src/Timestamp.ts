@@ -73,7 +73,7 @@ export const formatInstant = (instant: Instant): string => {
 }
 
 /**
- * Writes an instant with exactly nine fraction digits. The one rule of answers, events and evidence (part 1): so is every
+ * Writes an instant with exactly nine fraction digits. The one rule of responses, events and evidence (part 1): so is every
  * timestamp that the service sets, whether it says when something happened or until when something holds. One that a caller
  * gave is shown as given, less trailing zeros of its fraction ({@link normalizeTimestamp}), and so where it stands for
  * another: an `execute_before` that is the end of the window, a deadline that is it by default.
@@ -109,7 +109,7 @@ export type Timestamp = typeof Timestamp.Type
 export const requestTimestamp = (description: string, example: string) =>
   described(Timestamp, `${description} RFC 3339 in UTC with T and Z, 0 to 9 fraction digits.`, example)
 
-/** A timestamp that the service set, in an answer. */
+/** A timestamp that the service set, in a response. */
 export const serviceTimestamp = (description: string) =>
   described(
     Schema.String.annotate({ format: "date-time" }),
@@ -117,7 +117,7 @@ export const serviceTimestamp = (description: string) =>
     "2026-12-01T09:00:00.000000000Z"
   )
 
-/** A timestamp that a caller gave, in an answer. */
+/** A timestamp that a caller gave, in a response. */
 export const callerTimestamp = (description: string) =>
   described(
     Schema.String.annotate({ format: "date-time" }),

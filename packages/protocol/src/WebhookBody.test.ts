@@ -8,8 +8,8 @@ const EVENT = {
   version: 2
 } as const
 
-describe("webhookBody", () => {
-  it("says the state of a mandate that an event of its own life leads to", () => {
+describe("the body of a webhook (part 8)", () => {
+  it("has the state that an event of the mandate leads to", () => {
     assert.strictEqual(
       webhookBody({ ...EVENT, type: "mandate.approved", state: "ACTIVE" }),
       '{"data":{"mandate_id":"mnd_01jdxxxxxxxxxxxxxxxxxxxxxx","state":"ACTIVE","version":2},' +
@@ -17,7 +17,7 @@ describe("webhookBody", () => {
     )
   })
 
-  it("says which authorization an event belongs to, and no state then", () => {
+  it("has the authorization of its event, and then no state", () => {
     const authorizationId = "aut_01jdxxxxxxxxxxxxxxxxxxxxxx"
     assert.deepStrictEqual(
       JSON.parse(webhookBody({ ...EVENT, type: "authorization.committed", authorizationId })),
@@ -31,7 +31,7 @@ describe("webhookBody", () => {
   })
 })
 
-it("testWebhookBody names no mandate that there is", () => {
+it("the body of a test webhook (part 8) names a mandate that does not exist", () => {
   assert.strictEqual(
     testWebhookBody(EVENT),
     '{"data":{"mandate_id":"mnd_00000000000000000000000000","version":0},' +

@@ -23,8 +23,8 @@ const outcome = (change: {
   return Result.isFailure(result) ? result.failure.reason : result.success.timestamp
 }
 
-describe("webhookSignature", () => {
-  it.each(byteVectors.webhook_signature)("$body", (vector) => {
+describe("the signature of a webhook (part 8)", () => {
+  it.each(byteVectors.webhook_signature)("is the vector's for the body $body", (vector) => {
     const bytes = fromBase64(vector.body_base64)
     assert.deepStrictEqual(bytes, utf8(vector.body))
     const header = webhookSignature({ secret: vector.secret, timestamp: vector.t, body: bytes })
@@ -32,7 +32,7 @@ describe("webhookSignature", () => {
     assert.strictEqual(outcome({ secret: vector.secret, header, body: bytes, now: vector.t }), vector.t)
   })
 
-  it("throws for a secret or timestamp that is none, without naming the secret", () => {
+  it("throws for a malformed secret or timestamp, without naming the secret", () => {
     for (const wrong of ["", "svc_wh_", secret.slice(7), `${secret}=`, secret.slice(0, -1), `x${secret}`]) {
       assert.throws(() => webhookSignature({ secret: wrong, timestamp: t, body }), /^not a webhook secret$/u)
     }
@@ -42,15 +42,15 @@ describe("webhookSignature", () => {
   })
 })
 
-describe("verifyWebhookSignature", () => {
-  it("accepts 300 seconds in both directions and no more", () => {
+describe("verification of a webhook's signature (part 8)", () => {
+  it("accepts a timestamp up to 300 seconds off in either direction", () => {
     for (const now of [t - 300, t, t + 300]) assert.strictEqual(outcome({ now }), t)
     for (const now of [t - 301, t + 301, t + 300.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.strictEqual(outcome({ now }), "timestamp_out_of_tolerance")
     }
   })
 
-  it("is bound to the exact bytes, the timestamp and the secret", () => {
+  it("fails for other bytes, another timestamp or another secret", () => {
     assert.strictEqual(outcome({ body: utf8('{"id": "evt_1"}') }), "signature_mismatch")
     assert.strictEqual(outcome({ body: new Uint8Array(0) }), "signature_mismatch")
     assert.strictEqual(outcome({ header: `t=${t + 1},v1=${hex}` }), "signature_mismatch")
@@ -58,7 +58,7 @@ describe("verifyWebhookSignature", () => {
     assert.strictEqual(outcome({ secret: other }), "signature_mismatch")
   })
 
-  it("sees any changed digit of v1", () => {
+  it("fails for any changed digit of v1", () => {
     for (let index = 0; index < 64; index++) {
       const digit = hex[index] === "0" ? "1" : "0"
       const header = `t=${t},v1=${hex.slice(0, index)}${digit}${hex.slice(index + 1)}`
@@ -95,15 +95,15 @@ describe("verifyWebhookSignature", () => {
     `t=${t},v1=${hex},v0=${hex}`,
     `v1=${hex},t=${t}`,
     `T=${t},V1=${hex}`
-  ])("refuses the form of %j", (header) => assert.strictEqual(outcome({ header }), "header_malformed"))
+  ])("refuses the header %j", (header) => assert.strictEqual(outcome({ header }), "header_malformed"))
 
-  it("refuses a secret that is none", () => {
+  it("refuses a malformed secret", () => {
     for (const wrong of ["", hex, secret.slice(7), `${secret}A`]) {
       assert.strictEqual(outcome({ secret: wrong }), "secret_malformed")
     }
   })
 
-  it("never throws and never accepts another header", () => {
+  it("never throws, whatever the header", () => {
     const noise = fc.string({ unit: fc.constantFrom(..."tv1=,0123456789abcdefA +-\u0000é"), maxLength: 90 })
     fc.assert(
       fc.property(fc.oneof(noise, fc.string({ unit: "binary" })), (header) => {

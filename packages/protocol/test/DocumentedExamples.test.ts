@@ -86,20 +86,20 @@ const SCHEMAS: Readonly<Record<string, (value: JsonValue) => Result.Result<unkno
 const named = (kind: Example["kind"]) => examples.filter((example) => example.kind === kind)
 
 describe("a worked example of docs/interface", () => {
-  it("is there for every byte format", () => {
+  it("exists for every byte format", () => {
     const places = named("vector").map(({ name }) => name.split(".")[0])
     assert.includeMembers(places, Object.keys(byteVectors))
   })
 
   for (const example of named("vector")) {
-    it(`is the one of the vectors: ${example.file}, ${example.name}`, () => {
+    it(`equals the vector: ${example.file}, ${example.name}`, () => {
       const value = quoted(example)
       assert.deepStrictEqual(value, atPath(example.name) as JsonValue)
       AGAIN[example.name.split(".")[0]!]?.(value as never)
     })
   }
 
-  it("verifies: the evidence, by the key that the page shows", () => {
+  it("of evidence verifies with the key that the page shows", () => {
     const shown = new Map(named("vector").map((example) => [example.name, quoted(example)]))
     const keySet = shown.get("evidence.key_set") as ByteVectors["evidence"]["key_set"]
     assert.deepStrictEqual(

@@ -59,7 +59,7 @@ describe("makeSoftwarePasskey", () => {
     }
   })
 
-  it("answers as a browser on the origin, with the user handle of the registration", () => {
+  it("responds as a browser on the origin does, with the user handle of the registration", () => {
     const passkey = makeSoftwarePasskey({ origin })
     const { response, id, rawId } = passkey.register(creation)
     const { challenge } = creation
@@ -139,7 +139,7 @@ describe("makeSoftwarePasskey", () => {
     assert.deepStrictEqual(seeded(), seeded())
   })
 
-  it("misbehaves as told", () => {
+  it("produces the deviations that a test asks for", () => {
     const passkey = makeSoftwarePasskey({ origin })
     passkey.register(creation)
     const { response, id } = passkey.authenticate(request, {

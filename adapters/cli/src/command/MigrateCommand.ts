@@ -18,7 +18,7 @@ const migrate = Effect.gen(function* () {
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
 
-/** `svc migrate` (part 9). The statements of `--print-sql` are idempotent. */
+/** `svc migrate`. The statements of `--print-sql` are idempotent. */
 export const migrateCommand: Command = {
   name: "migrate",
   help: helpOf(

@@ -31,7 +31,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   )
 })
 
-/** `svc serve` (part 9): the API and the approval pages, until interrupted. */
+/** `svc serve`: the API and the approval pages, until interrupted. */
 export const serveCommand: Command = {
   name: "serve",
   help: helpOf(

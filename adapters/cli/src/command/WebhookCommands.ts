@@ -41,9 +41,12 @@ const detailOf = (
 }
 
 /** The stream that the body is read from. */
-export class StandardInput extends Context.Reference<AsyncIterable<Uint8Array>>("@svc/cli/StandardInput", {
-  defaultValue: () => process.stdin as AsyncIterable<Uint8Array>
-}) {}
+export class StandardInput extends Context.Reference<AsyncIterable<Uint8Array>>(
+  "@svc/cli/command/StandardInput",
+  {
+    defaultValue: () => process.stdin as AsyncIterable<Uint8Array>
+  }
+) {}
 
 const readInput = StandardInput.use((input) =>
   Effect.tryPromise({

@@ -33,7 +33,7 @@ const work = Effect.gen(function* () {
   )
 })
 
-/** `svc worker` (part 9): the background work alone, until interrupted. */
+/** `svc worker`: the background work alone, until interrupted. */
 export const workerCommand: Command = {
   name: "worker",
   help: helpOf(

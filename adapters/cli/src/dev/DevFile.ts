@@ -28,7 +28,7 @@ const IdentityJwk = Schema.Struct({
 
 const Tenant = { organization_id: OrganizationId, api_key: Schema.String }
 
-/** The file with the keys and addresses of the development server, kept across restarts (part 9). */
+/** The file with the keys and addresses of the development server, kept across restarts. */
 export const DevFile = Schema.Struct({
   base_url: Schema.String,
   approval_base_url: Schema.String,

@@ -158,7 +158,7 @@ const announceNewDatabase = ({ store }: DevConfig): Effect.Effect<void> =>
     ? Console.log(`Making a database in ${store.pglite}, once; this takes a while ...`)
     : Effect.void
 
-/** The development server (part 9), until interrupted. It writes `dev.json` and its banner once it listens. */
+/** The development server, until interrupted. It writes `dev.json` and its banner once it listens. */
 export const devServer = Effect.gen(function* () {
   yield* printSettingWarnings("dev")
   const config = yield* devConfig

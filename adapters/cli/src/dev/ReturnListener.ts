@@ -59,7 +59,7 @@ const page = (options: ReturnListenerOptions) =>
   })
 
 /** The port that the return page listens on. */
-export class ReturnPort extends Context.Service<ReturnPort, number>()("@svc/cli/ReturnPort") {}
+export class ReturnPort extends Context.Service<ReturnPort, number>()("@svc/cli/dev/ReturnPort") {}
 
 /**
  * The listener of the return origin in development, which stands in for the caller's application and shows its next steps.

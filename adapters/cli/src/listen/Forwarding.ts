@@ -1,4 +1,4 @@
-import { notificationOf } from "@svc/domain/webhook/EventNotification"
+import { webhookBodyOfFeedEvent } from "@svc/domain/webhook/FeedEventBody"
 import { isSuccess } from "@svc/domain/webhook/WebhookDelivery"
 import type { FeedEvent } from "@svc/protocol/Journal"
 import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
@@ -58,7 +58,7 @@ export const forward = Effect.fnUntraced(function* (
   target: ForwardTarget,
   event: FeedEvent
 ): Effect.fn.Return<ForwardResult> {
-  const body = new TextEncoder().encode(notificationOf(event))
+  const body = new TextEncoder().encode(webhookBodyOfFeedEvent(event))
   for (let attempts = 1; ; attempts++) {
     const outcome = yield* attempt(target, body)
     const pause = RETRY_PAUSES_MS[attempts - 1]

@@ -10,7 +10,7 @@ import { configurationFault, type StartFault, temporaryFault } from "./StartFaul
 /** How long a start keeps trying to reach its database. */
 export const START_PATIENCE: Duration.Input = "30 seconds"
 
-export class StartPatience extends Context.Reference<Duration.Input>("@svc/cli/StartPatience", {
+export class StartPatience extends Context.Reference<Duration.Input>("@svc/cli/start/StartPatience", {
   defaultValue: () => START_PATIENCE
 }) {}
 

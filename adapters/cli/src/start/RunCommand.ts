@@ -20,7 +20,7 @@ class OutputClosed extends Data.TaggedError("OutputClosed")<Record<never, never>
  * the fault's line and code. Without a running command, as in a test, this does nothing.
  */
 export class StopFault extends Context.Reference<(fault: StartFault) => Effect.Effect<void>>(
-  "@svc/cli/StopFault",
+  "@svc/cli/start/StopFault",
   { defaultValue: () => () => Effect.void }
 ) {}
 

@@ -8,7 +8,7 @@ export class JsonText {
   }
 }
 
-/** The answer of a route. Status and media type follow from the endpoint's declaration. */
+/** The response of a route. Status and media type follow from the endpoint's declaration. */
 export interface Answer<A> {
   readonly body: A | JsonText
   /** Response headers, in lower case. */
@@ -19,7 +19,7 @@ export interface Answer<A> {
 
 export const answer = <A>(body: A | JsonText): Answer<A> => ({ body })
 
-/** The answer to a lifecycle write; a replay is marked in the headers (part 3). */
+/** The response to a lifecycle write; a replay is marked in the headers (part 3). */
 export const writeAnswer = <A>(
   { replayed, resource }: WriteResult<A>,
   headers: Readonly<Record<string, string>> = {}

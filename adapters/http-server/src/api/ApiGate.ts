@@ -54,7 +54,7 @@ export const apiGate = (
     const idempotencyKey = yield* Effect.fromResult(idempotencyKeyOf(headers["idempotency-key"], rule))
     const body = yield* Effect.fromResult(parseBodyOf(bytes, rule))
     const elapsed = (yield* Clock.currentTimeMillis) - authenticatedAt
-    // A body may take 30 s to arrive, and a revocation must take effect within 5 s.
+    // A body may take 30 s to arrive, and the key may have been revoked meanwhile.
     const current =
       rule.scope !== undefined && elapsed > AUTHENTICATION_LIFETIME_MS
         ? yield* authenticate(headers, rule.scope)
@@ -63,7 +63,7 @@ export const apiGate = (
   })
 }
 
-/** Media type of an answer unless the route names another. */
+/** Media type of a response unless the route names another. */
 export const JSON_MEDIA_TYPE = "application/json"
 
 const MEDIA_TYPE_CHECK = { empty: "with-body", members: "if-named" } as const

@@ -1,6 +1,6 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { admitBearer } from "@svc/domain/programs/ceremony/AdmitBearer"
-import type { ApprovalSubject } from "@svc/domain/programs/ceremony/CeremonySession"
+import type { LoggedContext } from "@svc/domain/programs/ceremony/CeremonySession"
 import { Effect, Redacted } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { FailedCredentials } from "../gate/FailedCredentials.ts"
@@ -40,8 +40,8 @@ export const approvalCookie = Effect.gen(function* () {
     readApprovalCookie(headers.cookie, approvalCookieName(sessionId, approvalOrigin))
 })
 
-/** Adds what the request is about to its log line. */
-export const noteSubject = (about: ApprovalSubject) =>
+/** Adds the request's session, mandate and organization to its log line. */
+export const noteContext = (about: LoggedContext) =>
   Effect.map(CurrentRequest, (facts) => {
     facts.organizationId = about.organizationId
     facts.mandateId = about.mandateId
@@ -69,7 +69,7 @@ export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
   const { bearer, about } = yield* lookUpToken((token) =>
     refusing(admitBearer({ token, cookieOf, ceremony: rule.ceremony }))
   )
-  yield* noteSubject(about)
+  yield* noteContext(about)
   yield* refuseQuery(request)
   yield* requireAcceptable(request, "application/json")
   const bytes = yield* readCheckedBody(request, MEDIA_TYPE_CHECK[rule.body])

@@ -24,7 +24,7 @@ import {
   approvalCookie,
   approvalGate,
   lookUpToken,
-  noteSubject,
+  noteContext,
   pathToken
 } from "./ApprovalGate.ts"
 import { approvalPage, busyPage, closedPage, homePage, unavailablePage } from "./ApprovalPage.ts"
@@ -72,7 +72,7 @@ const acceptsHtml = Effect.map(
 const openPage = Effect.gen(function* () {
   const language = yield* languageOf
   const opened = yield* lookUpToken((token) => refusing(openApprovalPage({ token, language })))
-  yield* noteSubject(opened.about)
+  yield* noteContext(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 })
@@ -82,7 +82,7 @@ const closedLink = Effect.gen(function* () {
   const token = yield* pathToken
   if (token === undefined) return UNKNOWN_LINK
   const link = yield* refusing(readClosedLink({ token, cookieOf: yield* approvalCookie }))
-  if (link.about !== undefined) yield* noteSubject(link.about)
+  if (link.about !== undefined) yield* noteContext(link.about)
   return link
 })
 

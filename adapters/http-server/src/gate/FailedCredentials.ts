@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { networkOf } from "../http/ClientAddress.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { Refused } from "../http/ProblemResponse.ts"
-import { makeLeastRecentlyUsed } from "./LeastRecentlyUsed.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 import { rateLimitHeaders } from "./RateLimitHeaders.ts"
 import { makeTokenBuckets, type Rate } from "./TokenBuckets.ts"
 
@@ -15,8 +15,8 @@ const MAX_REMEMBERED = 10_000
 
 /**
  * Bounds what requests with an invalid or missing credential cost the store, per client address. Only failures count, and
- * a credential that was valid when last used is looked up whatever its address has done, so that nobody is locked out by
- * somebody else behind the same address.
+ * a credential that was valid when last used is looked up whatever its address has done, so that no caller is locked out by
+ * another behind the same address.
  */
 export class FailedCredentials extends Context.Service<
   FailedCredentials,
@@ -33,7 +33,7 @@ export class FailedCredentials extends Context.Service<
     /** Remembers a credential that this process has just issued as valid. */
     readonly remember: (credential: string) => Effect.Effect<void>
   }
->()("@svc/http-server/FailedCredentials") {}
+>()("@svc/http-server/gate/FailedCredentials") {}
 
 /** Every look-up runs. */
 export const layerOff: Layer.Layer<FailedCredentials> = Layer.succeed(
@@ -48,7 +48,7 @@ const digest = (credential: string): string => createHash("sha256").update(crede
 export const layer = (rate: Rate = FAILED_CREDENTIALS_RATE): Layer.Layer<FailedCredentials> =>
   Layer.sync(FailedCredentials, () => {
     const buckets = makeTokenBuckets(rate)
-    const valid = makeLeastRecentlyUsed<true>(MAX_REMEMBERED)
+    const valid = makeLeastRecentlySet<true>(MAX_REMEMBERED)
     const now = Clock.currentTimeMillis
     const refuseExhausted = Effect.fnUntraced(function* (address: string) {
       const level = buckets.level(address, yield* now)

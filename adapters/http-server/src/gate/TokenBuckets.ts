@@ -1,4 +1,4 @@
-import { makeLeastRecentlyUsed } from "./LeastRecentlyUsed.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
 /** A token bucket: it refills at `rate` tokens a second and holds at most `burst`. */
 export interface Rate {
@@ -30,12 +30,12 @@ export interface Level {
 /** One bucket for each owner, full at first. Instants are in milliseconds. */
 export interface TokenBuckets {
   readonly level: (owner: string, now: number) => Level
-  /** Takes a token and answers the level after it. The balance may go negative, down to `-burst`. */
+  /** Takes a token and returns the level after it. The balance may go negative, down to `-burst`. */
   readonly spend: (owner: string, now: number) => Level
 }
 
 export const makeTokenBuckets = (rate: Rate): TokenBuckets => {
-  const buckets = makeLeastRecentlyUsed<Bucket>(MAX_BUCKETS)
+  const buckets = makeLeastRecentlySet<Bucket>(MAX_BUCKETS)
   const tokensOf = (owner: string, now: number): number => {
     const { filledAt, tokens } = buckets.get(owner) ?? { tokens: rate.burst, filledAt: now }
     // The clock may have been set back.

@@ -29,7 +29,7 @@ export interface RequestFacts {
 }
 
 /** The request being served. Outside a request the facts are empty. */
-export const CurrentRequest = Context.Reference<RequestFacts>("@svc/http-server/CurrentRequest", {
+export const CurrentRequest = Context.Reference<RequestFacts>("@svc/http-server/http/CurrentRequest", {
   defaultValue: () => ({ requestId: "", baseUrl: "", route: undefined, clientAddress: "" })
 })
 

@@ -10,7 +10,7 @@ import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 import type { RouteTable } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
 import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
-import { makeUnreadAnswers, type Reader, type UnreadAnswers } from "./UnreadAnswers.ts"
+import { makeUnreadResponses, type Reader, type UnreadResponses } from "./UnreadResponses.ts"
 
 export interface EdgeOptions {
   /** Base URL of the API and its problem pages, without a trailing slash. */
@@ -30,7 +30,7 @@ type Response = HttpServerResponse.HttpServerResponse
  * (405) and ambiguous headers or framing (400), turns failures and defects into problems, sets common headers, and writes
  * one log line, with the template of the route instead of its path.
  */
-export const httpEdge = (options: EdgeOptions, unread: UnreadAnswers = makeUnreadAnswers()) =>
+export const httpEdge = (options: EdgeOptions, unread: UnreadResponses = makeUnreadResponses()) =>
   HttpRouter.middleware<{ handles: Refused }>()(
     (app) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, unread, app)) as Effect.Effect<
@@ -43,7 +43,7 @@ export const httpEdge = (options: EdgeOptions, unread: UnreadAnswers = makeUnrea
   )
 
 const serve =
-  <E>(options: EdgeOptions, unread: UnreadAnswers, app: Effect.Effect<Response, E>) =>
+  <E>(options: EdgeOptions, unread: UnreadResponses, app: Effect.Effect<Response, E>) =>
   (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
     const request = withLiteralPath(received)
     const match = options.routes.find(request.method, request.url)
@@ -167,7 +167,7 @@ const headerFault = (rawHeaders: ReadonlyArray<string>): Refused | undefined => 
     : new Refused({ code: "malformed_request", detail: "The Host header is missing." })
 }
 
-/** Refusals become problems; anything else is logged and answered as an internal error without details. */
+/** Refusals become problems; anything else is logged and becomes an internal error without details. */
 const answerCause = <E>(cause: Cause.Cause<E>, facts: RequestFacts): Effect.Effect<Response> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
   const refused = refusalIn(cause)
@@ -206,11 +206,11 @@ const UNREAD_REFUSALS = {
 const readerOf = ({ apiKeyId, clientAddress }: RequestFacts): Reader =>
   apiKeyId === undefined ? { kind: "address", id: networkOf(clientAddress) } : { kind: "key", id: apiKeyId }
 
-/** Withholds a large answer from a client that has too many unread ones. Answers to writes are small and always sent. */
+/** Withholds a large response from a client that has too many unread ones. Responses to writes are small and always sent. */
 const boundUnread = (
   response: Response,
   request: HttpServerRequest.HttpServerRequest,
-  unread: UnreadAnswers,
+  unread: UnreadResponses,
   facts: RequestFacts
 ): Response => {
   if (request.method !== "GET") return response
@@ -234,7 +234,7 @@ const withHeaders = (
 const NANOS_PER_MICROSECOND = 1000n
 const MICROSECONDS_PER_MILLISECOND = 1000
 
-/** Logged status of a request whose client disconnected before the answer; the code that nginx uses. */
+/** Logged status of a request whose client disconnected before the response; the code that nginx uses. */
 const CLIENT_CLOSED_REQUEST = 499
 
 /** The annotations about the client. */

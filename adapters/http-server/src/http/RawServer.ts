@@ -5,9 +5,9 @@ import { PROBLEM_MEDIA_TYPE, type ProblemCode } from "@svc/protocol/Problem"
 import { problemOf, Refused } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
 
-/** Largest header section, in bytes (part 2). */
+/** Largest header section, in bytes (part 1). */
 export const MAX_HEADER_BYTES = 16 * 1024
-/** Time in which a whole request must arrive, in milliseconds (part 2). */
+/** Time in which a whole request must arrive, in milliseconds (part 1). */
 export const REQUEST_TIMEOUT_MS = 30_000
 /** Interval of the check for slow requests, in milliseconds. */
 const TIMEOUT_CHECK_INTERVAL_MS = 500
@@ -15,9 +15,9 @@ const TIMEOUT_CHECK_INTERVAL_MS = 500
 export const KEEP_ALIVE_MS = 75_000
 /** Most unanswered requests on one connection; a client that sends more is disconnected. */
 export const MAX_PIPELINED_REQUESTS = 64
-/** How long requests in flight may take to finish during shutdown, in milliseconds (part 9). */
+/** How long requests in flight may take to finish during shutdown, in milliseconds. */
 export const STOP_TIMEOUT_MS = 10_000
-/** How long a connection may be inactive while an answer is pending or partly read, in milliseconds. */
+/** How long a connection may be inactive while a response is pending or partly read, in milliseconds. */
 export const STALL_TIMEOUT_MS = 40_000
 /** How long a server that shuts down still reads requests that were already sent, in milliseconds. */
 const DRAIN_MS = 200
@@ -54,7 +54,7 @@ export interface RawServerOptions {
  * request that arrives too slowly, 417 for an unknown expectation, 405 for CONNECT, 400 for whatever does not parse.
  *
  * It closes gracefully: it stops accepting, answers the requests that were already sent, closes each connection after its
- * last answer and idle ones after a moment, and destroys the rest after `STOP_TIMEOUT_MS`.
+ * last response and idle ones after a moment, and destroys the rest after `STOP_TIMEOUT_MS`.
  */
 export const makeRawServer = (options: RawServerOptions): Server => {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS

@@ -23,7 +23,7 @@ export type DomainRefusal =
   | SignerUnavailable
   | IdentityKeysUnavailable
 
-/** The problem that answers each refusal (part 2). */
+/** The problem of each refusal (part 2). */
 const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   ValidationFailed: "validation_failed",
   NotFound: "not_found",
@@ -67,7 +67,7 @@ const TARGET_FORM_DETAILS: { readonly [Fault in TargetFormFault]: string } = {
   host: "The host of the url must be a plain name of letters, digits and hyphens (an international one as xn--), not ending in a dot or a number."
 }
 
-/** The same sentence for every answer of the resolver, so that callers cannot probe internal names. */
+/** The same sentence for every result of the resolver, so that callers cannot probe internal names. */
 const TARGET_NAME_DETAIL =
   "The host of the url does not resolve, or not to public addresses alone. If the name is new, register the endpoint once it does."
 
@@ -77,7 +77,7 @@ const HISTORY_CHANGED_DETAIL =
 /** Default `Retry-After` of a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 1
 
-/** The problem that answers a refusal. */
+/** The problem of a refusal. */
 export const toRefused = (refusal: DomainRefusal): Refused => {
   const code = CODES[refusal._tag]
   switch (refusal._tag) {

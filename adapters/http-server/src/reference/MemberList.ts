@@ -106,7 +106,7 @@ export const memberList = (schema: Node, path: string, isRequest: boolean): stri
     entry({
       id: `${path}.${name}`,
       name,
-      // Members of answers are present unless marked optional.
+      // Members of responses are present unless marked optional.
       isRequired: isRequest ? required.has(name) : required.has(name) ? undefined : false,
       schema: member,
       description: textOf(member, "description"),
@@ -131,7 +131,7 @@ export const parameterList = (parameters: ReadonlyArray<Node>, path: string): st
   return `<ul class="members">${entries.join("")}</ul>`
 }
 
-/** The headers of answers. */
+/** The response headers. */
 export const headerList = (headers: ReadonlyArray<readonly [name: string, header: Node]>): string => {
   const entries = headers.map(([name, header]) =>
     entry({

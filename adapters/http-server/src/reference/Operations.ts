@@ -129,7 +129,7 @@ const sampled = ({ id, method, operation, path }: PlacedOperation, facts: Sample
     facts
   )
 
-/** The section of an operation: description, parameters, answers, and a sample that can be run. */
+/** The section of an operation: description, parameters, responses, and a sample that can be run. */
 export const operationSection = (document: Node, placed: PlacedOperation, facts: SampleFacts): string => {
   const { id, method, operation, path } = placed
   const scope = scopeOf(operation)

@@ -28,7 +28,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   subject_reference: "user_8f2"
 }
 
-/** The shell variable for later samples, and the pattern whose first match in the answer it holds. */
+/** The shell variable for later samples, and the pattern whose first match in the response it holds. */
 const CAPTURES: Readonly<Record<string, readonly [variable: string, pattern: string]>> = {
   createMandate: ["MANDATE_ID", "mnd_[0-9a-z]*"],
   createApprovalSession: ["APPROVAL_URL", 'http[^"]*/approve/[^"]*'],
@@ -127,7 +127,7 @@ const callLines = (operation: SampledOperation, facts: SampleFacts): ReadonlyArr
   ]
 }
 
-/** Shell commands that make the call and print the answer, for POSIX shells, bash and zsh. */
+/** Shell commands that make the call and print the response, for POSIX shells, bash and zsh. */
 export const sampleOf = (operation: SampledOperation, facts: SampleFacts): string => {
   const call = callLines(operation, facts).join(" \\\n  ")
   const body = bodyOf(operation.operationId, facts)

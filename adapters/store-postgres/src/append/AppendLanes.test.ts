@@ -57,7 +57,7 @@ const exits = (fibers: ReadonlyArray<Fiber.Fiber<Appended, unknown>>) =>
   )
 
 describe("lanes of appends", () => {
-  it.effect("send a lone change at once, and what comes meanwhile together", () =>
+  it.effect("send a lone change at once, and the changes that arrive meanwhile together", () =>
     Effect.gen(function* () {
       const recorder = makeRecorder()
       const append = yield* makeLanes({ lanes: 1, changes: 3 }, recorder)
@@ -93,7 +93,7 @@ describe("lanes of appends", () => {
     })
   )
 
-  it.effect("send what holds a session, a subject or a claim that runs out by itself", () =>
+  it.effect("send a change with a session, a subject or an expiring claim in a statement of its own", () =>
     Effect.gen(function* () {
       const recorder = makeRecorder()
       const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
@@ -114,7 +114,7 @@ describe("lanes of appends", () => {
     })
   )
 
-  it.effect("give each change its own outcome, and try by itself what asks for it", () =>
+  it.effect("give each change its own outcome, and retry one alone if the statement asks for it", () =>
     Effect.gen(function* () {
       const [first, stale, alone, good] = [newChange(), newChange(), newChange(), newChange()] as const
       const recorder = makeRecorder((change) => {
@@ -129,7 +129,7 @@ describe("lanes of appends", () => {
     })
   )
 
-  it.effect("fail a statement's changes together, and go on with the next", () =>
+  it.effect("fail the changes of a failed statement together, and continue with the next", () =>
     Effect.gen(function* () {
       let statements = 0
       const gate = Deferred.makeUnsafe<void>()
@@ -161,7 +161,7 @@ describe("lanes of appends", () => {
   )
 
   it.effect(
-    "count the length of what is taken alone, so that nobody is held up by what waits for another",
+    "count only the length of the changes that are taken, so that waiting changes delay no others",
     () =>
       Effect.gen(function* () {
         const recorder = makeRecorder()
@@ -182,7 +182,7 @@ describe("lanes of appends", () => {
       })
   )
 
-  it.effect("do not wait long for a statement that waits itself", () =>
+  it.effect("do not wait long for a statement that is itself blocked", () =>
     Effect.gen(function* () {
       const [stuck, stuckGroup, last] = [newChange(), [newChange(), newChange()], newChange()] as const
       const statements: Array<ReadonlyArray<StreamChange>> = []
@@ -208,7 +208,7 @@ describe("lanes of appends", () => {
     })
   )
 
-  it.effect("drop a change whose caller has gone before it was sent", () =>
+  it.effect("drop a change whose caller has left before it was sent", () =>
     Effect.gen(function* () {
       const recorder = makeRecorder()
       const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
@@ -221,7 +221,7 @@ describe("lanes of appends", () => {
     })
   )
 
-  it.effect("answer everybody when the store closes", () =>
+  it.effect("complete every waiting change when the store closes", () =>
     Effect.gen(function* () {
       const recorder = makeRecorder()
       const scope = yield* Scope.make()

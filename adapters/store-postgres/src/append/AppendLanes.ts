@@ -4,12 +4,12 @@ import { Deferred, type Duration, Effect, Exit, Fiber, type Scope } from "effect
 
 export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 
-/** What became of one change of a group: recorded, refused, or to be tried by itself. */
+/** The outcome of one change of a group: recorded, refused, or to be retried alone. */
 export type GroupOutcome = Exit.Exit<Appended, AppendRefusal> | "alone"
 
-/** How changes that come at the same time share statements. */
+/** How changes that arrive at the same time share statements. */
 export interface LaneOptions {
-  /** Statements under way at once, unless one takes long. A stream is always on the same lane. */
+  /** Concurrent statements, unless one takes long. A stream is always on the same lane. */
   readonly lanes: number
   /** Most changes that one statement records. */
   readonly changes: number
@@ -17,12 +17,12 @@ export interface LaneOptions {
 
 export const DEFAULT_LANES: LaneOptions = { lanes: 2, changes: 64 }
 
-/** Most text that one statement carries unless a single change has more, in UTF-16 units. */
+/** Most text of one statement, unless a single change has more, in UTF-16 units. */
 export const MAX_GROUP_LENGTH = 1_048_576
 
 /**
- * Longest that those in line wait for a statement under way before they go too: it may be waiting itself, for a lock or
- * for a server that does not answer.
+ * Longest that queued changes wait for the statement under way before they are sent too. That statement may itself be
+ * waiting for a lock or for a server that does not respond.
  */
 export const LANE_PATIENCE: Duration.Input = "100 millis"
 
@@ -30,9 +30,9 @@ interface Waiting {
   readonly change: StreamChange
   /** The stream and the claims, which no two changes of a statement may share. */
   readonly names: ReadonlyArray<string>
-  /** About what it adds to the text of a statement. */
+  /** Approximate length that it adds to the text of a statement. */
   readonly length: number
-  readonly answer: Deferred.Deferred<Appended, AppendRefusal>
+  readonly outcome: Deferred.Deferred<Appended, AppendRefusal>
 }
 
 interface Lane {
@@ -40,7 +40,7 @@ interface Lane {
   isRunning: boolean
 }
 
-/** Whether a change may share a statement with others. The rest of them are rare. */
+/** Whether a change may share a statement with others. Those that may not are rare. */
 export const mayShare = ({ claims, sessions, subject }: StreamChange): boolean =>
   subject === undefined && sessions.length === 0 && claims.every(({ expiresAt }) => expiresAt === undefined)
 
@@ -54,7 +54,7 @@ const namesOf = (change: StreamChange): ReadonlyArray<string> => [
 const lengthOf = ({ authorizations, events }: StreamChange): number =>
   events.reduce((sum, { text }) => sum + 2 * text.length, 0) + 2048 * (1 + authorizations.length)
 
-/** The changes that go next: the first in line, and those after it that share no stream and no claim with any. */
+/** The changes to send next: the first in the queue, and those after it that share no stream or claim with an earlier one. */
 const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
   const taken: Array<Waiting> = []
   const left: Array<Waiting> = []
@@ -63,7 +63,7 @@ const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
   for (const entry of lane.waiting) {
     const longer = length + entry.length
     const fits = taken.length < most && (taken.length === 0 || longer <= MAX_GROUP_LENGTH)
-    // What is named by one that waits keeps its place in line too.
+    // A stream or claim of a change that stays queued blocks later changes, which keeps their order.
     const isFree = entry.names.every((name) => !names.has(name))
     for (const name of entry.names) names.add(name)
     if (fits && isFree) {
@@ -84,8 +84,8 @@ const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
 }
 
 /**
- * Puts changes that come while a statement is under way into the next one together, so that one round trip and one
- * commit serve them all. A change that finds its lane idle goes at once, by itself.
+ * Collects the changes that arrive while a statement is under way and sends them in the next one, so that they share a
+ * round trip and a commit. A change that finds its lane idle is sent at once, alone.
  */
 export const makeLanes = (
   options: LaneOptions,
@@ -104,7 +104,7 @@ export const makeLanes = (
 
     const settle = (entry: Waiting, exit: Exit.Exit<Appended, AppendRefusal>): void => {
       pending.delete(entry)
-      Deferred.doneUnsafe(entry.answer, exit)
+      Deferred.doneUnsafe(entry.outcome, exit)
     }
 
     const tryAlone = (entry: Waiting): Effect.Effect<void> =>
@@ -114,7 +114,7 @@ export const makeLanes = (
       const exit = yield* Effect.exit(appends.together(group.map(({ change }) => change)))
       for (const [at, entry] of group.entries()) {
         const outcome = Exit.isSuccess(exit) ? exit.value[at]! : Exit.failCause(exit.cause)
-        // Beside the lane, which does not wait for what somebody else has locked.
+        // Outside the lane, which must not wait for a lock of another session.
         if (outcome === "alone") yield* Effect.forkIn(tryAlone(entry), scope)
         else settle(entry, outcome)
       }
@@ -153,11 +153,11 @@ export const makeLanes = (
           change,
           names: namesOf(change),
           length: lengthOf(change),
-          answer: Deferred.makeUnsafe()
+          outcome: Deferred.makeUnsafe()
         }
         lane.waiting.push(entry)
         pending.add(entry)
-        const wait = Effect.onInterrupt(Deferred.await(entry.answer), () =>
+        const wait = Effect.onInterrupt(Deferred.await(entry.outcome), () =>
           Effect.sync(() => {
             lane.waiting = lane.waiting.filter((other) => other !== entry)
             pending.delete(entry)

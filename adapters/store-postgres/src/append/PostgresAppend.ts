@@ -58,7 +58,7 @@ const APPEND = `select * from {schema}.append_one(${TYPES.map(cast).join(", ")})
 export const byBytes = (left: string, right: string): number =>
   Buffer.compare(Buffer.from(left), Buffer.from(right))
 
-/** What is wrong with the change in itself. */
+/** The fault of a change that violates an invariant. */
 export const fault = (change: StreamChange): string | undefined => {
   const names = [
     change.mandateState.terms.subject_reference,
@@ -97,7 +97,7 @@ export const authorizationColumns = (
   ]
 }
 
-/** Claims in the order that everybody takes them in: by kind and name, as bytes. */
+/** Claims in the order in which every append locks them: by kind and name, as bytes. */
 export const inLockOrder = (claims: StreamChange["claims"]): StreamChange["claims"] =>
   claims.toSorted((left, right) => byBytes(left.kind, right.kind) || byBytes(left.name, right.name))
 
@@ -157,7 +157,7 @@ const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
   }
 }
 
-/** Records one change in one statement of its own, so that a lost connection leaves all of it or nothing. */
+/** Records one change in one statement, so that a lost connection leaves all of it or nothing. */
 export const makeAppend = ({
   schema,
   writes

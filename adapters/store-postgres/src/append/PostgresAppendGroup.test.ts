@@ -33,7 +33,7 @@ const countRows = ({ schema, writes }: PostgresClients, organization: string) =>
     ([row]) => Object.fromEntries(Object.entries(row!).map(([table, count]) => [table, Number(count)]))
   )
 
-class Clients extends Context.Service<Clients, PostgresClients>()("Clients") {}
+class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/append/Clients") {}
 
 const database = Layer.effectContext(
   Effect.gen(function* () {
@@ -45,7 +45,7 @@ const database = Layer.effectContext(
 layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
   "one statement for many changes",
   (it) => {
-    it.effect("records each on its own merits, and leaves no trace of the others", () =>
+    it.effect("records each change that may be recorded, and leaves no trace of the others", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
         const together = makeAppendGroup(clients)
@@ -103,7 +103,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
       })
     )
 
-    it.effect("records none when one of them breaks the tables' own rules, so that each is tried alone", () =>
+    it.effect("records none if one of them violates a constraint, so that each is tried alone", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
         const together = makeAppendGroup(clients)

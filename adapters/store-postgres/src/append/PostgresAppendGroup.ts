@@ -21,7 +21,7 @@ const APPEND = `select * from {schema}.append_changes($1::integer, ${Array.from(
 const byStream = (left: StreamChange, right: StreamChange): number =>
   byBytes(left.organization, right.organization) || byBytes(left.mandate, right.mandate)
 
-/** What belongs to changes, with the number of its change, from 1. */
+/** Items of several changes, each with the number of its change, from 1. */
 const spread = <A>(group: ReadonlyArray<StreamChange>, partsOf: (change: StreamChange) => ReadonlyArray<A>) =>
   group.flatMap((change, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
 
@@ -99,8 +99,8 @@ const outcomeOf = (change: StreamChange, outcome: string | undefined): GroupOutc
 }
 
 /**
- * Records many changes in one statement, each whole or not at all, and says what became of each. No two of them may
- * share a stream or a claim, and none may hold a session, a subject or a claim that runs out.
+ * Records many changes in one statement, each entirely or not at all, and returns the outcome of each. No two of them may
+ * share a stream or a claim, and none may contain a session, a subject or an expiring claim.
  */
 export const makeAppendGroup = ({
   schema,
@@ -118,7 +118,7 @@ export const makeAppendGroup = ({
           const outcomes = new Map(group.map((change, at) => [change, row?.o_outcomes[at]]))
           return changes.map((change) => outcomeOf(change, outcomes.get(change)))
         }),
-        // One of them cannot be recorded at all: each by itself, so that the others are not refused with it.
+        // One of them cannot be recorded at all. Each is retried alone, so that the others are not refused with it.
         Effect.catchDefect((defect) =>
           defect instanceof StatementRefused
             ? Effect.succeed(changes.map((): GroupOutcome => "alone"))

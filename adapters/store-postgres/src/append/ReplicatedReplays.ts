@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 
-/** A commit of its own, without a row: it waits for the standbys as every other does, and so for all commits before it. */
+/** Commits without writing a row. It waits for the standbys like any commit, and so for all earlier commits. */
 const COMMIT = "select pg_logical_emit_message(true, 'svc', '')::text as position"
 
 type Replicated = Effect.Effect<void, StoreUnavailable>
@@ -30,9 +30,9 @@ const whereTaken =
     )
 
 /**
- * The stores, which tell of a bound idempotency key only once the standbys have it. A server that restarts, or ends a session,
- * while a commit waits for a standby shows that commit without it; whoever repeats the request is told of its success, and a
- * failover must not take that back.
+ * The stores, which report a bound idempotency key only once the standbys have it. A server that restarts or ends a session
+ * while a commit waits for a standby shows the commit before the standby has it. A caller that repeats the request is then
+ * told that it succeeded, and a failover must not undo that.
  */
 export const withReplicatedReplays = (
   clients: PostgresClients,

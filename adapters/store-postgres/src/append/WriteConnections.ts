@@ -14,7 +14,7 @@ export const WRITE_CONNECTION_LIFETIME: Duration.Input = "5 minutes"
 /** Shortest time between two replacements of all connections, in milliseconds. */
 const RENEWAL_PAUSE_MILLISECONDS = 1000
 
-/** Shortest time between two looks at whether writes still wait for a standby, in milliseconds. */
+/** Shortest time between two checks whether writes still wait for a standby, in milliseconds. */
 const LOOK_PAUSE_MILLISECONDS = 250
 
 /** How the last writes failed, while none has succeeded since. */
@@ -22,21 +22,21 @@ export interface FailedWrites {
   /** When the first and the last of them failed, in milliseconds of this process's clock. */
   readonly since: number
   readonly last: number
-  /** SQLSTATE of the last; absent where the server gave none, as when it does not answer. */
+  /** SQLSTATE of the last; absent if the server gave none, as when it does not respond. */
   readonly sqlState: string | undefined
 }
 
 /** Connections for statements that write, each of which is a transaction by itself. */
 export interface WriteConnections {
   readonly writes: SqlClient.SqlClient
-  /** The same for statements that mostly find nothing to do: that they succeed does not say that writes do. */
+  /** The same for statements that rarely write. Their success does not show that writes succeed. */
   readonly polls: SqlClient.SqlClient
-  /** The same connections, to ask how their sessions are; what it comes to says nothing of writes. */
+  /** The same connections, for questions about their sessions. Their outcome does not count as that of a write. */
   readonly sessions: SqlClient.SqlClient
   /** Replaces every connection before its next use. */
   readonly renew: Effect.Effect<void>
   readonly failedWrites: Effect.Effect<FailedWrites | undefined>
-  /** How many sessions have waited for some time for a standby to confirm their commit. */
+  /** The number of sessions that have waited too long for a standby to confirm their commit. */
   readonly waitingForStandby: Effect.Effect<number, SqlError>
 }
 
@@ -65,8 +65,8 @@ const standbyStalled = (): SqlError => {
 }
 
 /**
- * Lets writes pass, unless one was given up without an answer and sessions still wait for a standby: each further one
- * would hold a connection of the server that nobody can take back.
+ * Lets writes pass, unless an earlier one was abandoned and sessions still wait for a standby: each further write would
+ * occupy a connection of the server that cannot be recovered.
  */
 const makeStandbyGate = (waitingForStandby: WriteOptions["waitingForStandby"]) => {
   const oneAtATime = Semaphore.makeUnsafe(1)
@@ -94,20 +94,20 @@ const makeStandbyGate = (waitingForStandby: WriteOptions["waitingForStandby"]) =
 
 const EXPIRED: unique symbol = Symbol("expired")
 
-/** A connection, as it is lent out, and when it was for the first time, in milliseconds. */
+/** A connection as it is lent out, and when it was first lent, in milliseconds. */
 interface Lent {
   readonly connection: Connection
   readonly since: number
 }
 
 /**
- * Connections that never ask the server to cancel a statement. One that is cancelled while it waits for a synchronous
- * standby is committed without that standby, for everybody to see, and a failover loses it. So whoever gives up leaves
- * the connection behind, and the commit stays invisible until the standby has it. (The driver sends no request to cancel
- * where statements share a connection, which is why it multiplexes, at one statement a connection.)
+ * Connections that never ask the server to cancel a statement. A commit that is cancelled while it waits for a synchronous
+ * standby becomes visible without that standby, and a failover loses it. So a caller that gives up abandons its connection,
+ * and the commit stays invisible until the standby has it. (The driver sends no cancel requests on multiplexed connections,
+ * which is why the pool multiplexes with one statement per connection.)
  *
- * A connection is replaced at the end of its life time, when it was left behind, and with all others when the server
- * refuses for a reason that may lie in the session, such as a database that was read-only when the session began.
+ * A connection is replaced at the end of its lifetime and when it was abandoned. All connections are replaced when the
+ * server refuses for a reason that may lie in the session, such as a database that was read-only when the session began.
  */
 export const makeWriteConnections = ({
   connectionTTL = WRITE_CONNECTION_LIFETIME,
@@ -123,7 +123,7 @@ export const makeWriteConnections = ({
     let renewedAt = Number.NEGATIVE_INFINITY
     let failedWrites: FailedWrites | undefined
 
-    /** Each is used at least once, so that looking for one that is not expired ends. */
+    /** A connection counts as usable the first time, so that the search for a usable one ends. */
     const usable = (session: PgConnection): Connection | undefined => {
       const now = clock.currentTimeMillisUnsafe()
       const lent = known.get(session)

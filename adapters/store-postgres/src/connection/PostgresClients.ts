@@ -7,27 +7,27 @@ import type { WriteConnections } from "../append/WriteConnections.ts"
 import { inSchema } from "../Migrations.ts"
 
 /**
- * The connections of a store. One slow statement holds up those that share its connection, so whatever can wait for
- * a lock goes through `writes`, of which each has a connection of its own.
+ * The connections of a store. A slow statement delays the others on its connection, so every statement that can wait for
+ * a lock goes through `writes`, which runs one statement at a time on each connection.
  */
 export interface PostgresClients {
   readonly schema: string
   readonly reads: PgClient
   readonly writes: SqlClient
-  /** How the connections for writes to a server are. Absent: the database runs inside the process. */
+  /** The connections for writes to a server. Absent: the database runs inside the process. */
   readonly server?: Omit<WriteConnections, "writes">
 }
 
-/** A parameter: always text (or null), so that one statement has one form and is prepared once. */
+/** A parameter. It is always text or null, so that each statement has one form and is prepared once. */
 export type Parameter = string | null | ReadonlyArray<string>
 
-/** An empty list would be sent without its type, and so be another form of the statement. */
+/** An empty list would be sent without its type, which would make another form of the statement. */
 const typed = (parameter: Parameter): unknown =>
   typeof parameter === "string" || parameter === null
     ? parameter
     : Result.getOrThrow(PgTypes.array(parameter, PgTypes.OID.text))
 
-/** A statement with its schema put in, ready to be sent. */
+/** A statement with the name of its schema, ready to be sent. */
 export const statement = <Row extends object>(
   client: SqlClient,
   schema: string,

@@ -5,12 +5,12 @@ import type { SqlError } from "effect/sql/SqlError"
 /** The first version whose statements and settings this store was written for. */
 const LEAST_VERSION = 15
 
-/** What `server_version_num` counts in one major version. */
+/** Difference of `server_version_num` between major versions. */
 const VERSION_UNIT = 10_000
 
-/** The database can be reached, and is not one that the store may be kept in: no retry helps. */
+/** The database can be reached but is not fit for the store. No retry helps. */
 export class DatabaseUnsuitable extends Data.TaggedError("DatabaseUnsuitable")<{
-  /** Why not, each a sentence for the operator that says what to do. */
+  /** The reasons, each a sentence that tells the operator what to do. */
   readonly faults: ReadonlyArray<string>
 }> {}
 
@@ -25,7 +25,7 @@ interface ServerRow {
   readonly synchronous_commit: string
 }
 
-/** Values of `synchronous_commit` under which an acknowledged write is on the disks of the server and its standbys. */
+/** Values of `synchronous_commit` that put an acknowledged write on the disks of the server and its standbys. */
 export const isDurable = (synchronousCommit: string): boolean =>
   synchronousCommit === "on" || synchronousCommit === "remote_apply"
 
@@ -50,7 +50,7 @@ const faultsOf = (row: ServerRow): ReadonlyArray<string> => [
       ])
 ]
 
-/** Fails when the database behind the client cannot keep what the store promises to keep (part 9). */
+/** Fails when the client's database cannot keep what the store acknowledges. */
 export const refuseUnsuitable = (client: SqlClient): Effect.Effect<void, DatabaseUnsuitable | SqlError> =>
   Effect.flatMap(client.unsafe<ServerRow>(ASK), ([row]) => {
     const faults = faultsOf(row!)

@@ -4,22 +4,25 @@ import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { UnreadableRecord } from "../RecordCodec.ts"
 import { isOfData, sqlStateOf } from "./SqlState.ts"
 
-/** Longest that one statement may take, unless the caller says otherwise. A frozen server never answers by itself. */
+/** Longest that one statement may take, unless the caller says otherwise. A frozen server never responds by itself. */
 export const CALL_TIMEOUT: Duration.Input = "10 seconds"
 
 /** Longest that a caller waits for one statement. */
-export class CallTimeout extends Context.Reference<Duration.Input>("@svc/store-postgres/CallTimeout", {
-  defaultValue: () => CALL_TIMEOUT
-}) {}
+export class CallTimeout extends Context.Reference<Duration.Input>(
+  "@svc/store-postgres/connection/CallTimeout",
+  {
+    defaultValue: () => CALL_TIMEOUT
+  }
+) {}
 
 const RETRY_AFTER_SECONDS = 1
 
-/** How often a statement that the server broke off to end a deadlock is sent again. */
+/** How often a statement that the server aborted to end a deadlock is sent again. */
 const DEADLOCK_RETRIES = 4
 
 /**
- * The server refuses a statement for what it says, and would refuse it again: a fault of this program or of the database,
- * to be looked at, which no retry mends. A defect, so that nobody is told to try again.
+ * The server refuses a statement because of its content and would refuse it again: a fault of this program or of the
+ * database, which no retry fixes. It is a defect, so that no caller is told to retry.
  */
 export class StatementRefused extends Data.Error<{
   readonly sqlState: string
@@ -28,7 +31,7 @@ export class StatementRefused extends Data.Error<{
   override readonly name = "StatementRefused"
 }
 
-/** Without what the server adds of rows and statements, since logs hold neither. */
+/** The error without the rows and statements that the server quotes, since logs must hold neither. */
 const refusedBy = (sqlState: string, fault: unknown): StatementRefused => {
   const cause = isSqlError(fault) ? fault.reason.cause : undefined
   const said = cause instanceof Error ? cause.message : "no message"
@@ -52,16 +55,16 @@ const faultIn = (cause: Cause.Cause<unknown>): unknown => {
   return undefined
 }
 
-/** Nothing is left of a statement that was broken off so, and whoever it was in the way of has gone on. */
+/** A statement aborted for this reason left nothing behind, and the other session has continued. */
 const isDeadlock = (error: unknown): boolean => isSqlError(error) && error.reason._tag === "DeadlockError"
 
-/** The failures that {@link guarded} takes away. */
+/** The failures that {@link guarded} handles. */
 type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
 
 /**
- * Runs one statement, a transaction by itself. A database that cannot be reached, does not answer in time, refuses, or holds what a later
- * release wrote is `StoreUnavailable`, whether it shows as a failure or as a defect. A statement that is refused for what
- * it says is the defect {@link StatementRefused}.
+ * Runs one statement, a transaction by itself. It fails with `StoreUnavailable` if the database cannot be reached, does not
+ * respond in time, refuses, or holds records of a later release, whether that shows as a failure or as a defect. A
+ * statement that is refused because of its content is the defect {@link StatementRefused}.
  */
 export const guarded = <A, E>(
   statement: Effect.Effect<A, E>

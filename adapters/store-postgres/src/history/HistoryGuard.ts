@@ -12,24 +12,24 @@ import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
 import { historyUnacknowledged } from "./PostgresHistory.ts"
 
-/** How often a process looks by itself, so that a change is told while nobody asks for anything. */
-const LOOK_INTERVAL = "1 second"
+/** How often a process checks the history by itself, so that a change is logged even without requests. */
+const CHECK_INTERVAL = "1 second"
 
-/** How old what was seen may be when something is recorded, in seconds. */
-const SIGHT_LIFETIME_SECONDS = 2n
+/** How old the last check may be when something is recorded, in seconds. */
+const CHECK_LIFETIME_SECONDS = 2n
 
 /** What `GET /readyz` says until an operator has acknowledged the change. */
 export const HISTORY_FAULT =
   "The history of the store changed: the database is another one, or lost what was recorded last. Nothing is decided or recorded until an operator has acknowledged it with svc store acknowledge-history (with --restored, where the database is an earlier one that knows of no change)."
 
-const told = ({ cluster = "unknown", timeline = "unknown" }: DatabaseIdentity): string =>
+const identityText = ({ cluster = "unknown", timeline = "unknown" }: DatabaseIdentity): string =>
   `${cluster}/${timeline}`
 
-/** Tells each change once, and once that it was acknowledged. */
+/** Logs each change once, and once that it was acknowledged. */
 const makeReport = () => {
   let last: string | undefined
   return ({ found, history, isAcknowledged, known }: HistoryState): Effect.Effect<void> => {
-    const change = isAcknowledged ? undefined : `${history} ${told(found)}`
+    const change = isAcknowledged ? undefined : `${history} ${identityText(found)}`
     if (change === last) return Effect.void
     last = change
     return Effect.annotateLogs(
@@ -38,7 +38,7 @@ const makeReport = () => {
         : Effect.logError(
             "the history of the store changed: nothing is decided or recorded until svc store acknowledge-history"
           ),
-      { history, recorded_on: told(known), found_on: told(found) }
+      { history, recorded_on: identityText(known), found_on: identityText(found) }
     )
   }
 }
@@ -47,9 +47,9 @@ type GuardedPorts = Exclude<StoragePorts, Organizations> | StoreHistory
 
 interface Watch {
   readonly state: Effect.Effect<HistoryState, StoreUnavailable>
-  /** Fails while a change is unacknowledged, and when nobody knows whether there is one. */
+  /** Fails while a change is unacknowledged, or when the store cannot say whether there is one. */
   readonly demand: Effect.Effect<void, StoreUnavailable>
-  /** What failed may have met another database: the next to record something looks again. */
+  /** Makes the next write check the history again; used after a failure, which may come from another database. */
   readonly forget: Effect.Effect<void>
 }
 
@@ -58,34 +58,38 @@ const makeWatch = (
   { isEmbedded, scope }: { readonly isEmbedded: boolean; readonly scope: Scope.Scope }
 ): Watch => {
   const report = makeReport()
-  let soundAt: bigint | undefined
+  let acknowledgedAt: bigint | undefined
   const forget = Effect.sync(() => {
-    soundAt = undefined
+    acknowledgedAt = undefined
   })
-  // The last history that this process saw go on, and the one that it found where the store had never had that.
-  let goesOn: string | undefined
-  let wentBackTo: string | undefined
-  /** A database that was the store once, such as an old primary, has nothing to hold against itself: it lacks what came after. */
-  const judged = (seen: HistoryState): HistoryState => {
-    if (seen.hasKnown) wentBackTo = undefined
-    else wentBackTo ??= seen.history
-    const isAcknowledged = seen.isAcknowledged && seen.history !== wentBackTo
-    if (isAcknowledged) goesOn = seen.history
+  // The last acknowledged history that this process saw, and the one of a database that never had it.
+  let lastSeenHistory: string | undefined
+  let revertedTo: string | undefined
+  /**
+   * A database that was the store earlier, such as an old primary, holds no sign of what it lacks and reports itself as
+   * acknowledged. Only a process that has seen a later history can tell.
+   */
+  const withoutRevert = (seen: HistoryState): HistoryState => {
+    if (seen.hasKnown) revertedTo = undefined
+    else revertedTo ??= seen.history
+    const isAcknowledged = seen.isAcknowledged && seen.history !== revertedTo
+    if (isAcknowledged) lastSeenHistory = seen.history
     return { ...seen, isAcknowledged }
   }
   const state = Effect.gen(function* () {
-    // As of before the question, since the answer is no younger than that.
+    // Read before the query, because its result may be as old as that.
     const at = yield* Clock.monotonicTimeNanos
-    const seen = judged(yield* history.state(goesOn))
-    soundAt = seen.isAcknowledged ? at : undefined
+    const seen = withoutRevert(yield* history.state(lastSeenHistory))
+    acknowledgedAt = seen.isAcknowledged ? at : undefined
     yield* report(seen)
     return seen
   }).pipe(Effect.tapError(() => forget))
-  // One look serves all who wait to record something.
+  // Concurrent writes share one check.
   const sharedState = sharedRun(state, scope)
   // An embedded database cannot become another one while it is open.
   const isFresh = (now: bigint): boolean =>
-    soundAt !== undefined && (isEmbedded || now - soundAt < SIGHT_LIFETIME_SECONDS * NANOS_PER_SECOND)
+    acknowledgedAt !== undefined &&
+    (isEmbedded || now - acknowledgedAt < CHECK_LIFETIME_SECONDS * NANOS_PER_SECOND)
   const demand = Effect.flatMap(Clock.monotonicTimeNanos, (now) =>
     isFresh(now)
       ? Effect.void
@@ -97,8 +101,8 @@ const makeWatch = (
 }
 
 /**
- * What records something and what gives positions, behind the watch. Ends of webhook attempts and of leases are let
- * through: they decide nothing.
+ * Guards every operation that records something or returns positions. Results of webhook attempts and releases of leases
+ * are let through, because they decide nothing.
  */
 const withWatch = <Others>(
   ports: Context.Context<GuardedPorts | Others>,
@@ -149,10 +153,10 @@ export const guardHistory = <Others>(
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const watch = makeWatch(Context.get(ports, StoreHistory), { isEmbedded, scope })
-    // A store that is out of reach is told of by whoever needs it.
+    // An unreachable store is reported by the operations that need it.
     const look = Effect.ignore(watch.state)
     yield* look
     if (!isEmbedded)
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(LOOK_INTERVAL), look)))
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(CHECK_INTERVAL), look)))
     return withWatch(ports, watch)
   })

@@ -19,7 +19,7 @@ import { guardHistory, HISTORY_FAULT } from "./HistoryGuard.ts"
 import { HistoryUnacknowledged } from "./PostgresHistory.ts"
 
 /** The connections below the ports, for what no port can do: to be another database. */
-class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/test/Clients") {}
+class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/history/Clients") {}
 
 const ports = Layer.effectContext(
   Effect.gen(function* () {
@@ -58,7 +58,7 @@ const recorded = Effect.gen(function* () {
 })
 
 layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history of a store", (it) => {
-  it.effect("that did not change needs no acknowledgement, and goes on", () =>
+  it.effect("needs no acknowledgement if it did not change, and continues", () =>
     Effect.gen(function* () {
       const { organization, position } = yield* recorded
       const history = yield* StoreHistory
@@ -75,7 +75,7 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
   )
 
   it.effect(
-    "that changed is told once, and nothing is recorded or read on from until it is acknowledged",
+    "is logged once if it changed, and nothing is recorded or continued from until it is acknowledged",
     () =>
       Effect.gen(function* () {
         const { organization, position } = yield* recorded
@@ -125,7 +125,7 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
   )
 
   it.effect(
-    "of which nothing was lost goes on through all changes, but for an event that is gone after all",
+    "continues through every change that lost nothing, except from an event that is gone after all",
     () =>
       Effect.gen(function* () {
         const { mandate, organization, position } = yield* recorded
@@ -144,7 +144,7 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
       })
   )
 
-  it.effect("of a database that was put back begins anew when an operator says so", () =>
+  it.effect("begins anew when an operator says that the database was restored", () =>
     Effect.gen(function* () {
       const { organization, position } = yield* recorded
       assert.strictEqual((yield* acknowledge({ isRestored: true })).outcome, "begun")
@@ -152,7 +152,7 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
     })
   )
 
-  it.effect("does not go on with numbers of transactions that the server has not come to", () =>
+  it.effect("does not continue with transaction numbers that the server has not reached", () =>
     Effect.gen(function* () {
       const { mandate, organization, position } = yield* recorded
       yield* run(`update svc.event set position = 9000000000 where mandate = '${mandate}'`)
@@ -170,23 +170,25 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
     })
   )
 
-  it.effect("is noticed to be an earlier one, as of an old primary, by whoever saw what came after it", () =>
-    Effect.gen(function* () {
-      const { faults } = yield* StoreHealth
-      yield* acknowledge({ isRestored: true })
-      assert.deepStrictEqual(yield* faults, [])
-      yield* run("delete from svc.history where ordinal = (select max(ordinal) from svc.history)")
-      assert.isTrue((yield* (yield* StoreHistory).state()).isAcknowledged)
-      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
-      assert.strictEqual((yield* acknowledge()).outcome, "unchanged")
-      assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
-      yield* acknowledge({ isRestored: true })
-      assert.deepStrictEqual(yield* faults, [])
-      assert.deepStrictEqual(yield* faults, [])
-    })
+  it.effect(
+    "is recognized as an earlier one, as of an old primary, by a process that has seen a later one",
+    () =>
+      Effect.gen(function* () {
+        const { faults } = yield* StoreHealth
+        yield* acknowledge({ isRestored: true })
+        assert.deepStrictEqual(yield* faults, [])
+        yield* run("delete from svc.history where ordinal = (select max(ordinal) from svc.history)")
+        assert.isTrue((yield* (yield* StoreHistory).state()).isAcknowledged)
+        assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+        assert.strictEqual((yield* acknowledge()).outcome, "unchanged")
+        assert.deepStrictEqual(yield* faults, [HISTORY_FAULT])
+        yield* acknowledge({ isRestored: true })
+        assert.deepStrictEqual(yield* faults, [])
+        assert.deepStrictEqual(yield* faults, [])
+      })
   )
 
-  it.effect("goes by what the server tells of its identity", () =>
+  it.effect("depends on what the server reports of its identity", () =>
     Effect.gen(function* () {
       const { state } = yield* StoreHistory
       for (const [known, isAcknowledged] of [

@@ -10,7 +10,7 @@ export class HistoryUnacknowledged extends Data.TaggedError("HistoryUnacknowledg
     "the history of the store changed and no operator has acknowledged it: svc store acknowledge-history"
 }
 
-/** Seconds that callers are asked to wait: an operator has to look at it. */
+/** Seconds that callers are asked to wait, since an operator has to intervene. */
 const RETRY_AFTER_SECONDS = 5
 
 export const historyUnacknowledged: Effect.Effect<never, StoreUnavailable> = Effect.suspend(() =>
@@ -46,7 +46,7 @@ const identityOf = (cluster: string | null, timeline: string | null): DatabaseId
 })
 
 export const makeStoreHistory = ({ schema, server, writes }: PostgresClients): StoreHistory["Service"] => {
-  // Where writes go, without counting as one.
+  // Uses a connection for writes, but does not count as a write.
   const state = statement<StateRow>(server?.sessions ?? writes, schema, STATE)
   const acknowledge = statement<AcknowledgedRow>(writes, schema, ACKNOWLEDGE)
   return {

@@ -56,8 +56,8 @@ const refusalOf = <A, E extends { readonly _tag: string }, R>(
     fault._tag === "FolderHeld" ? Effect.succeed(fault as unknown as FolderHeld) : Effect.die(fault)
   )
 
-describe("holdFolder", () => {
-  it.live("holds until the scope closes, and names the holder to others", () =>
+describe("the lock of a folder", () => {
+  it.live("is held until the scope closes, and names its holder to others", () =>
     Effect.gen(function* () {
       const folder = join(yield* newFolder, "new", "data")
       yield* Effect.scoped(
@@ -73,7 +73,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("takes over from a holder that died, or whose id another process has now", () =>
+  it.live("is taken over from a holder that died, or whose process id another process has now", () =>
     Effect.gen(function* () {
       const folder = yield* newFolder
       const gone = spawnSync(process.execPath, ["-e", ""]).pid
@@ -99,7 +99,7 @@ describe("holdFolder", () => {
     { pid: 1, host: hostname(), began: "1" }
   ]
 
-  it.live("leaves a holder that it cannot see alone while that one touches its lock", () =>
+  it.live("is not taken over from a holder out of sight that still touches it", () =>
     Effect.gen(function* () {
       const folder = yield* newFolder
       for (const holder of unseen) {
@@ -116,7 +116,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("takes over from one that it cannot see once that is silent", () =>
+  it.live("is taken over from a holder out of sight once that is silent", () =>
     Effect.gen(function* () {
       const folder = yield* newFolder
       for (const holder of unseen) {
@@ -126,7 +126,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("touches the lock while it holds", () =>
+  it.live("is touched while it is held", () =>
     Effect.gen(function* () {
       const folder = join(yield* newFolder, "data")
       yield* holdFolder(folder)
@@ -137,7 +137,7 @@ describe("holdFolder", () => {
   )
 
   it.live.skipIf(!existsSync("/proc/self/stat"))(
-    "is not held by who has ended, though nobody asked how",
+    "is not held by a process that has ended but was not waited for",
     () =>
       Effect.gen(function* () {
         const folder = yield* newFolder
@@ -159,7 +159,7 @@ describe("holdFolder", () => {
       })
   )
 
-  it.live("is one lock however the folder is reached, in this process too", () =>
+  it.live("is the same however the folder is reached, in this process too", () =>
     Effect.gen(function* () {
       const root = yield* newFolder
       const folder = join(root, "data")
@@ -171,7 +171,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("heeds the lock that earlier releases have beside the folder, as long as its holder lives", () =>
+  it.live("is refused while a process of an earlier release holds its lock beside the folder", () =>
     Effect.gen(function* () {
       const folder = join(yield* newFolder, "data")
       const { space, ...own } = yield* ownLock
@@ -191,7 +191,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("is lost, and stays so, once another has the lock or nobody", () =>
+  it.live("is lost for good once another process or nobody has it", () =>
     Effect.gen(function* () {
       const folder = yield* newFolder
       for (const other of ["another", undefined]) {
@@ -218,7 +218,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("is in doubt, not lost, while the lock cannot be read", () =>
+  it.live("is in doubt, not lost, while its file cannot be read", () =>
     Effect.gen(function* () {
       const folder = join(yield* newFolder, "data")
       const { isHeld } = yield* holdFolder(folder)
@@ -232,7 +232,7 @@ describe("holdFolder", () => {
     })
   )
 
-  it.live("says so where a folder cannot be", () =>
+  it.live("fails with a clear error where a folder cannot be made", () =>
     Effect.gen(function* () {
       const root = yield* newFolder
       writeFileSync(join(root, "file"), "")

@@ -22,14 +22,14 @@ export class FolderHeld extends Data.TaggedError("FolderHeld")<{
   readonly holder: string
 }> {}
 
-/** The folder cannot be made, or takes no lock. */
+/** The folder cannot be made or locked. */
 export class FolderUnusable extends Data.TaggedError("FolderUnusable")<{
   readonly folder: string
-  /** What the system calls the reason, such as `EROFS`. */
+  /** The error code of the system, such as `EROFS`. */
   readonly code: string
 }> {}
 
-/** The folder was this process's, and is not any more: its lock was taken over or removed. */
+/** This process held the folder and has lost it: the lock was taken over or removed. */
 export class FolderLost extends Data.TaggedError("FolderLost")<{
   readonly folder: string
   readonly lock: string
@@ -37,7 +37,7 @@ export class FolderLost extends Data.TaggedError("FolderLost")<{
 
 /** A folder that this process holds. */
 export interface FolderHold {
-  /** Whether it does so at this instant. `false` too while that cannot be found out. */
+  /** Whether it does so at this instant. Also `false` while that cannot be determined. */
   readonly isHeld: () => boolean
   /** Settles when it is lost for good. */
   readonly lost: Effect.Effect<FolderLost>
@@ -46,30 +46,30 @@ export interface FolderHold {
 interface Holder {
   readonly pid: number
   readonly host: string
-  /** When the process began, as the system tells it: a later process may have the same id. Empty where unknown. */
+  /** When the process started, as the system reports it, since a later process may have the same id. Empty if unknown. */
   readonly began: string
-  /** Where process ids mean the same: the machine's run, and the namespace (a container has its own). Empty where unknown. */
+  /** Where the process id is valid: the boot of the machine and the namespace (a container has its own). Empty if unknown. */
   readonly space: string
-  /** Names this one hold, as nothing else does where processes of several containers share a folder. */
+  /** Identifies this hold. Process ids do not, if processes of several containers share a folder. */
   readonly token: string
 }
 
-/** The lock, within the folder: whatever path leads there, and through whatever mount, everybody sees the same file. */
+/** The lock file. It lies in the folder, so that it is the same file through every path and mount. */
 const LOCK = "svc.lock"
 
-/** How often a holder touches its lock. */
+/** How often a holder touches its lock file. */
 const HEARTBEAT = "2 seconds"
-/** How long a lock must have been left alone by a holder that cannot be seen. */
+/** How long the lock of a process that cannot be seen must have been untouched before it is taken over. */
 const SILENCE: Duration.Input = "15 seconds"
 
 const ATTEMPTS = 20
-/** Taking over is a matter of milliseconds; one that lasts longer was itself cut off. */
+/** Taking over is a matter of milliseconds. One that lasts longer was interrupted. */
 const TAKEOVER_MILLISECONDS = 10_000
 
-/** Field of `/proc/{pid}/stat` that says when a process began, counted after the name in parentheses. */
+/** Field of `/proc/{pid}/stat` with the start time of a process, counted after the name in parentheses. */
 const BEGAN_FIELD = 19
 
-/** What `/proc/{pid}/stat` says after the name in parentheses; nothing where it is not Linux, or the process is gone. */
+/** The fields of `/proc/{pid}/stat` after the name in parentheses; empty on systems other than Linux, or if the process is gone. */
 const statOf = (pid: number): ReadonlyArray<string> => {
   const text = readText(`/proc/${pid}/stat`)
   return text.slice(text.lastIndexOf(")") + 2).split(" ")
@@ -77,7 +77,7 @@ const statOf = (pid: number): ReadonlyArray<string> => {
 
 const beganOf = (pid: number): string => statOf(pid)[BEGAN_FIELD] ?? ""
 
-/** Whether a process has ended and only waits for its parent to ask how: it holds nothing open any more. */
+/** Whether a process is a zombie, which has ended and holds nothing open. */
 const isZombie = (pid: number): boolean => statOf(pid)[0] === "Z"
 
 const readLink = (path: string): string => {
@@ -111,17 +111,17 @@ const exists = (pid: number): boolean => {
 }
 
 /** Tokens of the locks that this process holds now. */
-const held = new Set<string>()
+const ownTokens = new Set<string>()
 
-/** Whether the holder's process id means something here. */
+/** Whether the holder's process id is valid in this namespace. */
 const isSeenFromHere = ({ host, space }: Holder): boolean => host === hostname() && space === ownSpace()
 
-/** A holder that cannot be seen from here counts as alive; whether it is, its heartbeat tells. */
+/** A holder that cannot be seen from here counts as alive; its heartbeat shows whether it is. */
 const isAlive = (holder: Holder): boolean => {
   const { began, pid, token } = holder
   if (!isSeenFromHere(holder)) return true
-  // An earlier process may have had our own id, as the first one of a container has.
-  if (pid === process.pid) return held.has(token)
+  // An earlier process may have had the id of this one, as with the first process of a container.
+  if (pid === process.pid) return ownTokens.has(token)
   return pid > 0 && exists(pid) && !isZombie(pid) && beganOf(pid) === began
 }
 
@@ -141,11 +141,11 @@ const readHolder = (path: string): Holder | undefined => {
     if (codeOf(error) === "ENOENT") return undefined
     if (!(error instanceof SyntaxError)) throw error
   }
-  // Written by no holder of ours, or cut off with its machine: nobody to wait for.
+  // Not written by a holder, or incomplete after a crash of the machine: there is nobody to wait for.
   return { began: "", host: hostname(), pid: 0, space: ownSpace(), token: "" }
 }
 
-/** Makes a folder and those that it lies in. The runtime's own way to do so never ends where the system makes none (`/proc`). */
+/** Makes a folder and its parents. The runtime's recursive `mkdir` never ends where the system allows none (`/proc`). */
 const makeFolder = (path: string): void => {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   const parent = dirname(path)
@@ -153,12 +153,12 @@ const makeFolder = (path: string): void => {
   try {
     mkdirSync(path, { mode: FOLDER_MODE })
   } catch (error) {
-    // Another process may have been faster.
+    // Another process may have made it first.
     if (codeOf(error) !== "EEXIST" || !statSync(path).isDirectory()) throw error
   }
 }
 
-/** Makes a file with its whole text in one step, unless it is there. */
+/** Makes a file with its whole text in one step, unless it exists. */
 const create = (path: string, text: string): boolean => {
   const draft = `${path}.${randomUUID()}`
   writeFileSync(draft, text, { mode: FILE_MODE })
@@ -176,8 +176,8 @@ const create = (path: string, text: string): boolean => {
 const beatOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
 
 /**
- * Removes the lock of a dead holder: one that can be seen to be, or one that cannot be seen and whose last sign of life
- * was at `silentSince`. One process at a time judges and removes, so that no living one's is lost.
+ * Removes the lock of a dead holder: one whose process has visibly ended, or one that cannot be seen and whose last sign of
+ * life was at `silentSince`. One process at a time checks and removes, so that no lock of a living holder is removed.
  */
 const clearDead = (path: string, silentSince?: number): void => {
   const takeover = `${path}.takeover`
@@ -204,7 +204,7 @@ const newHolder = (): Holder => ({
   token: randomUUID()
 })
 
-/** A step on the file system, whose refusals lie in what the folder is. */
+/** Runs a step on the file system and turns its errors into faults of the folder. */
 const onFiles = <A>(folder: string, step: () => A): Effect.Effect<A, FolderUnusable> =>
   Effect.try({
     try: step,
@@ -223,7 +223,7 @@ const takeForOwner = (folder: string): Effect.Effect<void, FolderUnusable | Fold
 const heldBy = (folder: string, lock: string, { host, pid }: Holder): FolderHeld =>
   new FolderHeld({ folder, lock, holder: `process ${pid} on ${host}` })
 
-/** Waits until a lock is nobody's or a dead one's, which it removes; refuses when its holder lives. */
+/** Waits until a lock is free, and removes that of a dead holder. Fails if the holder is alive. */
 const outlive = Effect.fnUntraced(function* (folder: string, path: string, silence: Duration.Input) {
   const holder = yield* onFiles(folder, () => readHolder(path))
   if (holder === undefined) return
@@ -247,7 +247,7 @@ const take = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, FolderHeld | FolderUnusable | FolderExposed> {
   yield* onFiles(folder, () => makeFolder(resolve(folder)))
   yield* takeForOwner(folder)
-  // Releases before this one had their lock beside the folder. Where that cannot be read or removed, none of them runs.
+  // Earlier releases had their lock beside the folder. If that cannot be read or removed, none of them can run either.
   yield* Effect.catchTag(
     outlive(folder, `${resolve(folder)}.lock`, silence),
     "FolderUnusable",
@@ -255,7 +255,7 @@ const take = Effect.fnUntraced(function* (
   )
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     if (yield* onFiles(folder, () => create(path, JSON.stringify(own)))) {
-      held.add(own.token)
+      ownTokens.add(own.token)
       return
     }
     yield* outlive(folder, path, silence)
@@ -266,27 +266,27 @@ const take = Effect.fnUntraced(function* (
 
 const isOwn = (path: string, { token }: Holder): boolean => readHolder(path)?.token === token
 
-/** Gives the lock back, unless it is somebody else's by now. */
+/** Releases the lock, unless another process has it by now. */
 const giveBack = (path: string, own: Holder): void => {
-  held.delete(own.token)
+  ownTokens.delete(own.token)
   try {
     if (isOwn(path, own)) rmSync(path, { force: true })
   } catch {
-    // It stays, and its process is seen to be gone, or to be silent.
+    // The lock stays, and others will find that its process has ended or is silent.
   }
 }
 
-/** A sign of life. One that fails is followed by another; others see so long a silence only if all of them do. */
+/** Touches the lock as a sign of life. A failure is harmless: others see a long silence only if many in a row fail. */
 const touch = (path: string): void => {
   try {
     const now = new Date()
     utimesSync(path, now, now)
   } catch {
-    // Whether the folder is held is for its reader to find out.
+    // Ignored: `isHeld` determines whether the folder is still held.
   }
 }
 
-/** Whether the lock is this process's at this instant, or that it cannot be found out. */
+/** Whether this process has the lock at this instant; `unknown` if that cannot be determined. */
 const ownership = (path: string, own: Holder): boolean | "unknown" => {
   try {
     return isOwn(path, own)
@@ -296,10 +296,10 @@ const ownership = (path: string, own: Holder): boolean | "unknown" => {
 }
 
 /**
- * Holds a folder for this process until the scope closes, through a lock file in it, and for its user alone. The lock of a holder that
- * died is taken over: at once where its process can be seen, else (another machine or container, or a run of the
- * machine before) once its lock was not touched for `silence`. A holder that was paused for that long finds its folder
- * lost, and must ask `isHeld` before whatever it does there.
+ * Holds a folder for this process and its user until the scope closes, by a lock file in it. The lock of a dead holder is
+ * taken over: at once if its process can be seen from here; otherwise (on another machine, in another container, or before
+ * a reboot) once the lock was not touched for `silence`. A holder that was paused for that long loses its folder, so it
+ * must check `isHeld` before every access.
  */
 export const holdFolder = (
   folder: string,
@@ -312,7 +312,7 @@ export const holdFolder = (
       Effect.sync(() => giveBack(path, own))
     )
     const lost = yield* Deferred.make<FolderLost>()
-    // Once lost it stays so: somebody else may have written and gone.
+    // Once lost it stays lost, since another process may have written in the meantime.
     let isLost = false
     const isHeld = (): boolean => {
       if (isLost) return false

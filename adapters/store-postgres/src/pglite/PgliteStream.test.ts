@@ -13,8 +13,8 @@ const openDatabase = Effect.flatMap(preparedPglite, (dataDir) =>
   )
 )
 
-describe("streamsTo", () => {
-  it.live("a stream cut in mid-transaction leaves nothing to the next one", () =>
+describe("a stream to PGlite", () => {
+  it.live("leaves nothing to the next one if it is cut in mid-transaction", () =>
     Effect.gen(function* () {
       const database = yield* openDatabase
       const open = streamsTo(database)
@@ -49,7 +49,7 @@ describe("streamsTo", () => {
     }).pipe(Effect.provide(Reactivity.layer))
   )
 
-  it.live("every stream begins with the settings of a session, whatever the one before set", () =>
+  it.live("begins with the settings of a session, whatever the one before set", () =>
     Effect.gen(function* () {
       const database = yield* openDatabase
       const open = streamsTo(database, { enable_seqscan: "off" })
@@ -68,7 +68,7 @@ describe("streamsTo", () => {
     }).pipe(Effect.provide(Reactivity.layer))
   )
 
-  it.live("takes messages in pieces, and passes no request to cancel on", () =>
+  it.live("accepts messages in pieces, and passes on no request to cancel", () =>
     Effect.gen(function* () {
       const database = yield* openDatabase
       const sent: Array<Uint8Array> = []

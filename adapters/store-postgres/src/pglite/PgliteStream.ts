@@ -1,6 +1,6 @@
 import { Duplex } from "node:stream"
 
-/** What the stream needs of PGlite: one session, spoken to in the wire protocol. */
+/** The part of PGlite that the stream uses: one session that speaks the wire protocol. */
 export interface ProtocolSession {
   readonly execProtocolRaw: (message: Uint8Array) => Promise<Uint8Array>
 }
@@ -19,10 +19,10 @@ const simpleQuery = (statement: string): Uint8Array => {
   return Buffer.concat([message, text])
 }
 
-/** Ends whatever the stream before left behind: a message half answered, a transaction, statements, settings. */
+/** Clears what the previous stream left behind: an unfinished message, a transaction, statements, settings. */
 const RESET: ReadonlyArray<Uint8Array> = [SYNC, simpleQuery("ROLLBACK"), simpleQuery("DISCARD ALL")]
 
-/** Bytes of the whole messages at the beginning of `bytes`. */
+/** The number of bytes of the complete messages at the beginning of `bytes`. */
 const wholeMessages = (bytes: Buffer): number => {
   let end = 0
   while (bytes.length - end >= TYPE_BYTES + LENGTH_BYTES) {
@@ -33,22 +33,22 @@ const wholeMessages = (bytes: Buffer): number => {
   return end
 }
 
-/** Bytes of the first message, which has no type. */
+/** The number of bytes of the first message, which has no type. */
 const wholeStartup = (bytes: Buffer): number => {
   const length = bytes.length >= 2 * LENGTH_BYTES ? bytes.readUInt32BE(0) : Number.POSITIVE_INFINITY
   return length <= bytes.length ? length : 0
 }
 
-/** Settings of a session, by name, which a server would take from the startup message. */
+/** Settings of a session by name, which a server would take from the startup message. */
 export type SessionSettings = Readonly<Record<string, string>>
 
 const settingOf = ([name, value]: readonly [string, string]): Uint8Array =>
   simpleQuery(`SET ${name} = ${value}`)
 
 /**
- * Makes streams to one PGlite, as a client would open sockets to a server. There is only one session behind them, so
- * a stream begins by ending what the one before left open, takes its turn whole messages at a time, and is silent
- * once it was cut. Requests to cancel never reach the session: they would hit whatever runs in it.
+ * Makes streams to one PGlite, as a client would open sockets to a server. They share one session, so a stream begins by
+ * clearing what the previous one left open, sends complete messages in turn with others, and is silent once it is closed.
+ * Requests to cancel are dropped, because they would hit an arbitrary statement of the session.
  */
 export const streamsTo = (session: ProtocolSession, settings: SessionSettings = {}): (() => Duplex) => {
   const beginning = [...RESET, ...Object.entries(settings).map(settingOf)]

@@ -36,8 +36,8 @@ const write = (path: string, mode: number): string => {
 const NOBODY = 65_534
 const isRoot = process.geteuid?.() === 0
 
-describe("a folder of one user", () => {
-  it("lets nobody else in, whatever modes it and its files had", () => {
+describe("a private folder", () => {
+  it("is closed to other users, whatever modes it and its files had", () => {
     chmodSync(folder, 0o755)
     const inner = join(folder, "base")
     mkdirSync(inner)
@@ -47,14 +47,14 @@ describe("a folder of one user", () => {
     assert.deepStrictEqual([folder, inner, file].map(modeOf), [0o700, 0o700, 0o600])
   })
 
-  it("touches nothing that a link in it leads to", () => {
+  it("leaves the targets of links in it alone", () => {
     const outside = write(join(base, "outside"), 0o644)
     symlinkSync(outside, join(folder, "link"))
     closeToOthers(folder)
     assert.strictEqual(modeOf(outside), 0o644)
   })
 
-  it("may be reached by a link", () => {
+  it("may be reached through a link", () => {
     chmodSync(folder, 0o755)
     const link = join(base, "link")
     symlinkSync(folder, link)
@@ -62,7 +62,7 @@ describe("a folder of one user", () => {
     assert.strictEqual(modeOf(folder), 0o700)
   })
 
-  it.runIf(isRoot)("is refused when it is somebody else's, and left as it is", () => {
+  it.runIf(isRoot)("is refused and left as it is if another user owns it", () => {
     chmodSync(folder, 0o755)
     chownSync(folder, NOBODY, NOBODY)
     let fault: unknown

@@ -2,10 +2,10 @@ import { chmodSync, lstatSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { Data } from "effect"
 
-/** Others than the user of this process can read or write in the folder, and that cannot be changed from here. */
+/** Users other than that of this process can read or write in the folder, and this process cannot change that. */
 export class FolderExposed extends Data.TaggedError("FolderExposed")<{
   readonly folder: string
-  /** `owner`: it is another user's. `mode`: the file system lets others in whatever mode is set. */
+  /** `owner`: another user owns it. `mode`: the file system lets others in whatever mode is set. */
   readonly exposure: "owner" | "mode"
 }> {}
 
@@ -16,7 +16,7 @@ export const FOLDER_MODE = 0o700
 /** The part of a mode that lets others in. */
 const OTHERS = 0o077
 
-/** Links are left alone: what they name is not the folder's. */
+/** Links are left alone, since their targets lie outside the folder. */
 const closeEntries = (folder: string): void => {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
@@ -28,8 +28,8 @@ const closeEntries = (folder: string): void => {
 }
 
 /**
- * Takes a folder and everything in it for this process's user alone, as a Postgres server demands of its own: it holds
- * every row, and whoever writes there changes them. Throws `FolderExposed` when it is another user's, or stays open.
+ * Restricts a folder and everything in it to the user of this process, as a Postgres server requires of its data folder:
+ * anyone who can write there can change every row. Throws `FolderExposed` if another user owns it or it stays open.
  */
 export const closeToOthers = (folder: string): void => {
   // A system without users (Windows) has no modes either.

@@ -18,17 +18,17 @@ interface FeedRow {
   readonly id: string
   readonly schema: number
   readonly text: string
-  /** Events found, one more than the limit when there are more; some may be beyond the limit of bytes. */
+  /** The events found, one more than the limit if there are more. Some may exceed the limit of bytes. */
   readonly found: bigint
-  /** Whether the position asked for can be read on from. */
+  /** Whether reading can continue from the given position. */
   readonly goes_on: boolean
   readonly history: string
 }
 
 /**
- * A transaction that is at work has a number from `xmin` of the snapshot on, and so has whatever it records. Lengths are
- * known without reading the texts. A position is read on from while its history goes on and its own event is there, which
- * it is not when the database was put back: what is recorded at its place then has another id.
+ * Every transaction in progress has a number of at least `xmin` of the snapshot, and so have the events that it records.
+ * Lengths are known without reading the texts. Reading continues from a position only if its history is the current one and
+ * its event still exists. After a restore it does not: an event recorded in its place has another id.
  */
 const READ = `with place as materialized (
   select (select h.history from {schema}.history h order by h.ordinal desc limit 1) as history, $7::text = '' or (
@@ -65,7 +65,7 @@ interface Place {
   readonly number: string
   readonly mandate: string
   readonly seq: string
-  /** Both empty for the place before all events, which every history has. */
+  /** Both empty for the position before all events, which every history has. */
   readonly history: string
   readonly event: string
 }

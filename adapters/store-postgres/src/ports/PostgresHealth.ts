@@ -6,7 +6,7 @@ import { isDurable } from "../connection/ServerRequirements.ts"
 import { CallTimeout, guarded } from "../connection/StoreFault.ts"
 import { MIGRATIONS } from "../Migrations.ts"
 
-/** Asked on a connection that writes: a session keeps the settings that it began with, and only its own tell. */
+/** Runs on a connection for writes, because each session keeps the settings that it began with and shows only its own. */
 const HEALTH = `select array(select m.name from {schema}.migration m) as migrations,
   current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('transaction_read_only') as read_only,
@@ -21,10 +21,10 @@ interface HealthRow {
   readonly is_replica: boolean
 }
 
-/** Longest that a connection that writes may take to answer, while the store as such can be reached. */
+/** Longest that a connection for writes may take to respond while the store itself can be reached. */
 const SESSION_TIMEOUT = "5 seconds"
 
-/** For how long a write that failed counts, when none has been tried since, in milliseconds. */
+/** How long a failed write counts if none has been tried since, in milliseconds. */
 const FAILED_WRITE_COUNTS_FOR_MILLISECONDS = 30_000
 
 const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> => {
@@ -41,7 +41,7 @@ const faultsOf = (row: HealthRow, isEmbedded: boolean): ReadonlyArray<string> =>
       : [
           `The database has synchronous_commit ${row.synchronous_commit}: a crash would lose what was acknowledged.`
         ]),
-    // An embedded database runs without both, and says so where it is chosen: it survives the process.
+    // An embedded database runs without both, as documented where it is chosen: it survives the process but not a power cut.
     ...(["fsync", "full_page_writes"] as const)
       .filter((setting) => !isEmbedded && row[setting] !== "on")
       .map(
@@ -70,7 +70,7 @@ const failedWritesFault = ({ last, since, sqlState }: FailedWrites): string =>
 const NO_SESSION = `No connection that writes answered within ${SESSION_TIMEOUT}.`
 
 /**
- * Says whether the schema is up to date, the server takes writes and keeps what it acknowledges, and the last writes
+ * Reports whether the schema is up to date, the server accepts writes and keeps what it acknowledges, and the last writes
  * succeeded.
  */
 export const makeStoreHealth = ({ reads, schema, server }: PostgresClients): StoreHealth["Service"] => {
@@ -95,11 +95,11 @@ export const makeStoreHealth = ({ reads, schema, server }: PostgresClients): Sto
   const sessionFaults = guarded(onSession([])).pipe(
     Effect.provideService(CallTimeout, SESSION_TIMEOUT),
     Effect.flatMap(([row]) =>
-      // Other sessions may have begun when it was so, and have it still when it is over.
+      // Other sessions may have begun with the wrong setting and keep it after it was corrected.
       Effect.as(row!.read_only === "on" ? server.renew : Effect.void, faultsOf(row!, false))
     ),
     Effect.catchTag("StoreUnavailable", (fault) =>
-      // Whether the database as such can be reached decides between the two.
+      // The two cases differ in whether the database itself can be reached.
       Effect.matchEffect(guarded(onReads([])), {
         onSuccess: () => Effect.succeed([NO_SESSION]),
         onFailure: () => Effect.fail(fault)

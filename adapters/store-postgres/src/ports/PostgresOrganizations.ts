@@ -35,7 +35,7 @@ interface KeyRow {
   readonly organization: string
 }
 
-/** One of the keys; of an organization without any, the clock alone. */
+/** One of the keys. An organization without keys gives a row with the clock alone. */
 interface KeysRow {
   readonly clock: bigint
   readonly api_key: string | null
@@ -63,7 +63,7 @@ const listOf = (rows: ReadonlyArray<KeysRow>) => {
   }
 }
 
-/** One secret must not speak for two: a hash that another key has is a defect. */
+/** A secret must not identify two keys: a hash that another key has is a defect. */
 const dieOfSharedHash = (error: SqlError): Effect.Effect<never, SqlError> =>
   error.reason._tag === "UniqueViolation"
     ? Effect.die(new Error("the hash is of another API key"))

@@ -30,7 +30,7 @@ import {
 /** The store's clock, in nanoseconds since the epoch (`schema/StoreClock.ts`). */
 export const CLOCK = "{schema}.store_clock()"
 
-/** Events that one statement reads; an answer is read row by row, so none of them is too large. */
+/** Events that one statement reads. Results are read row by row, so no result is too large. */
 const JOURNAL_PAGE = 200
 
 type Reads = Omit<MandateStore["Service"], "append">
@@ -56,8 +56,8 @@ interface LoadRow {
 
 /**
  * What most commands load, as a plain statement: a mandate by its identifier or by that of an authorization, without
- * sessions. A function that does the same costs the server twice as much. What leads to the stream is a subquery of its
- * own, so that no plan can read an organization's streams to join them.
+ * sessions. A function that does the same costs the server twice as much. The stream is found by a separate subquery, so
+ * that no plan can read all streams of an organization to join them.
  */
 const plainLoad = (named: string, mandate: string): string => `with clock as materialized (
   select ${CLOCK} as now
@@ -183,7 +183,7 @@ interface Filters {
   readonly after: boolean
 }
 
-/** One statement per set of filters, so that each has the plan that suits it. */
+/** One statement for each set of filters, so that each has its own plan. */
 const listMandatesStatement = ({ after, state, subject }: Filters): string => {
   const shown = `${subject ? " and s.subject = $2" : ""}${after ? " and s.mandate < $3" : ""}`
   return `with clock as materialized (
@@ -284,7 +284,7 @@ const textOf = ({ schema, text }: EventRow): string => {
   throw new UnreadableRecord({ detail: `an event has schema ${schema}, this release reads ${RECORD_SCHEMA}` })
 }
 
-/** Page by page: a journal may be longer than what one answer holds. What was recorded stays, so pages agree. */
+/** Reads page by page, because a journal may be longer than one result. Events never change, so the pages are consistent. */
 const makeJournal = ({ reads, schema }: PostgresClients): Reads["journal"] => {
   const page = statement<EventRow>(reads, schema, JOURNAL)
   return Effect.fnUntraced(function* ({ afterSeq, limit, mandate, organization, uptoSeq }: JournalQuery) {
@@ -300,7 +300,7 @@ const makeJournal = ({ reads, schema }: PostgresClients): Reads["journal"] => {
   })
 }
 
-/** The reads of mandates: each one statement, and so of one snapshot; the journal alone is read page by page. */
+/** The reads of mandates. Each is one statement and so sees one snapshot; only the journal is read page by page. */
 export const makeReads = (clients: PostgresClients): Reads => ({
   load: makeLoad(clients),
   listMandates: makeListMandates(clients),

@@ -1,7 +1,7 @@
 import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { deliverySuffixOf } from "@svc/domain/webhook/DeliveryId"
-import { holdingOf } from "@svc/domain/webhook/HeldDeliveries"
+import { keptDeliveriesOf } from "@svc/domain/webhook/KeptDeliveries"
 import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/WebhookDelivery"
 import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
@@ -101,7 +101,7 @@ const storedIn = (row: Nullable<EndpointRow>): { readonly stored?: StoredEndpoin
 const heldIn = ({ o_fingerprint, o_resource }: HeldRow): { readonly held?: ClaimHolder } =>
   o_fingerprint === null ? {} : { held: { fingerprint: o_fingerprint, resource: o_resource! } }
 
-/** Those rows that this release can read: what a later one wrote, or nobody can read, is not in the way of the rest. */
+/** The rows that this release can read. Rows of a later release and malformed ones do not hold up the others. */
 const readable = <Row extends EndpointRow & DeliveryRow, A>(
   rows: ReadonlyArray<Row>,
   read: (row: Row) => A
@@ -127,7 +127,7 @@ const readable = <Row extends EndpointRow & DeliveryRow, A>(
 const orNull = (text: string | undefined): string | null =>
   text === undefined || !isStorable(text) ? null : text
 
-/** The clock, and what has the key `$3` and the endpoint `$2`, if anything does. */
+/** The clock, with the claim of the key `$3` and the endpoint `$2`, if they exist. */
 const FROM_ENDPOINT = `from (select ${CLOCK} as now) clock
   left join {schema}.claim c on c.organization = $1::text and c.kind = 'idempotency_key' and c.name = $3::text
     and (c.expires_at is null or c.expires_at > clock.now)
@@ -154,10 +154,10 @@ const LIST_DELIVERIES = `select ${ENDPOINT_COLUMNS}, d.* from {schema}.webhook_e
   ) d on true
 where e.organization = $1::text and e.endpoint = $2::text order by d.o_delivery desc`
 
-/** After every identifier, as bytes. */
+/** Sorts after every identifier, as bytes. */
 const AFTER_ALL = "~"
 
-/** Delivery by delivery: a join would be planned for the few that there are while the tables are empty. */
+/** Looks up each delivery by itself: a join would be planned while the tables are nearly empty. */
 const RELOAD = `select clock.now as o_clock, ${ENDPOINT_COLUMNS}, d.* from (select ${CLOCK} as now) clock
   left join {schema}.webhook_endpoint e on e.organization = $1::text and e.endpoint = $2::text
   left join unnest($3::text[]) with ordinality named (delivery, place) on true
@@ -199,15 +199,15 @@ interface OutcomeRow {
   readonly o_resource: string | null
 }
 
-/** What is kept for the endpoint from when it is disabled. */
+/** The deliveries that are kept for an endpoint from when it is disabled. */
 const heldColumns = (endpoint: WebhookEndpointState) => {
-  const holding = holdingOf(endpoint)
-  return holding === undefined
+  const kept = keptDeliveriesOf(endpoint)
+  return kept === undefined
     ? { until: null, left: null }
-    : { until: comparable(holding.until), left: String(holding.left) }
+    : { until: comparable(kept.until), left: String(kept.left) }
 }
 
-/** Endpoint, revision that it has, and what becomes of it. */
+/** An endpoint, its present revision, and its next state. */
 const endpointParameters = (
   organization: string,
   expected: "absent" | number,
@@ -365,7 +365,7 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
       Effect.flatMap(
         lease([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
         (rows) => {
-          // An endpoint comes with each of its deliveries.
+          // Each row has a delivery and repeats its endpoint.
           const endpoints = new Map<string, StoredEndpoint>()
           return readable(rows, (row) => {
             const stored = endpoints.get(row.o_endpoint_record) ?? storedOf(row)
@@ -427,7 +427,7 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   return { leaseDue, expiredAttempts, recordAttempts, reload }
 }
 
-/** Endpoints and deliveries, each operation one statement. The deliveries of events are made as these are recorded. */
+/** Endpoints and deliveries. Each operation is one statement. The deliveries of events are made when those are recorded. */
 export const makeWebhooks = (clients: PostgresClients): Service => ({
   ...makeLoads(clients),
   ...makeLists(clients),

@@ -37,7 +37,7 @@ describe("the schema", { timeout: TIMEOUT_MILLISECONDS }, () => {
 
   const both = () => Promise.all(["migrated", "current"].map((schema) => schemaCatalog(database, schema)))
 
-  it("is the same by all migrations as by its own files", async () => {
+  it("is the same whether made by all migrations or by its own files", async () => {
     const [migrated, current] = await both()
     assert.isAbove(Object.keys(migrated!).length, 200)
     assert.deepStrictEqual(migrated, current)
@@ -52,14 +52,14 @@ describe("the schema", { timeout: TIMEOUT_MILLISECONDS }, () => {
     ["a constraint", "alter table current.claim drop constraint claim_pkey"],
     ["an index", "drop index current.event_feed"],
     ["a table", "create table current.more (a bigint)"]
-  ])("would be told to differ by %s", async (_, change) => {
+  ])("is found to differ by %s", async (_, change) => {
     await database.exec(`begin; ${change}`)
     const [migrated, current] = await both()
     await database.exec("rollback")
     assert.notDeepEqual(migrated, current)
   })
 
-  it("and all that uses it work without locks that no row stands for, since not every engine has them", () => {
+  it("is used without advisory locks, which not every engine has", () => {
     assert.isAbove(sources.length, 100)
     const found = sources.filter((name) => /advisory/iu.test(readFileSync(new URL(name, PACKAGE), "utf8")))
     assert.deepStrictEqual(found, [])

@@ -18,8 +18,7 @@ export interface PasskeyRecord {
 }
 
 /**
- * The passkeys of one organization's subject. Its revision fences enrolment, use and retirement
- * against each other, across mandates.
+ * The passkeys of a subject of an organization. Its revision orders enrolment, use and retirement across mandates.
  */
 export interface SubjectCredentials {
   readonly revision: number
@@ -29,7 +28,7 @@ export interface SubjectCredentials {
   readonly passkeys: ReadonlyArray<PasskeyRecord>
 }
 
-/** The open challenge of a session, good for one attempt. */
+/** The open challenge of a session, valid for one attempt. */
 export type OpenChallenge =
   | { readonly step: "register"; readonly challenge: string }
   | { readonly step: "approve"; readonly challenge: string; readonly statement: ApprovalStatement }
@@ -40,7 +39,7 @@ export interface ApprovalSessionState {
   readonly organizationId: string
   readonly mandateId: string
   readonly subjectReference: string
-  /** Expiry is a matter of time and is not recorded here. */
+  /** Expiry follows from the time and is not recorded here. */
   readonly state: "OPEN" | "COMPLETED" | "REJECTED" | "SUPERSEDED"
   readonly createdAt: Instant
   readonly expiresAt: Instant

@@ -1,12 +1,12 @@
 import type { MandateKind, Policy, Window } from "@svc/protocol/Mandate"
 
-/** One line of what the approval page shows and the passkey signs. */
+/** One line of the statement that the approval page shows and the passkey signs. */
 export interface DisplayLine {
   readonly label: string
   readonly value: string
 }
 
-/** What the passkey signs (part 6): the mandate, and the very lines that were shown. */
+/** The statement that the passkey signs (part 6): the mandate, and exactly the lines that were shown. */
 export interface ApprovalStatement {
   readonly approval_session_id: string
   readonly environment: "test" | "live"
@@ -25,8 +25,8 @@ export interface ApprovalStatement {
 }
 
 /**
- * The proof of approval that `mandate.approved` carries (part 6): everything that is needed to verify
- * the passkey signature again offline. Bytes are base64url.
+ * The proof of approval in `mandate.approved` (part 6): everything that is needed to verify the passkey's signature offline.
+ * Bytes are base64url.
  */
 export interface ApprovalRecord {
   readonly statement: ApprovalStatement

@@ -1,4 +1,4 @@
-/** U+2068, first strong isolate: what follows is laid out by itself, in its own direction. */
+/** U+2068, first strong isolate: the text after it is laid out separately, in its own direction. */
 const FIRST_STRONG_ISOLATE = "\u2068"
 /** U+2069, pop directional isolate. */
 const POP_DIRECTIONAL_ISOLATE = "\u2069"
@@ -8,8 +8,8 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10ff
 
 /**
  * Isolates a text that is inserted into another, so that it does not reorder its neighbours (Unicode Bidirectional
- * Algorithm, UAX 9). Left-to-right text in left-to-right surroundings is returned as it is. The text must hold no isolates
- * of its own.
+ * Algorithm, UAX 9). Left-to-right text in left-to-right surroundings is returned unchanged. The text must contain no
+ * isolates.
  */
 export const isolated = (text: string, surrounding: "ltr" | "rtl"): string =>
   surrounding === "rtl" || RIGHT_TO_LEFT.test(text)

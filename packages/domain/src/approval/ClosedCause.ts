@@ -3,9 +3,9 @@ import type { MandateState } from "../mandate/MandateState.ts"
 import type { ApprovalSessionState } from "./ApprovalSessionState.ts"
 
 /**
- * Why a link is closed: `unknown` was never given; `expired`, `replaced` by a newer session and `withdrawn` with its mandate
- * approved nothing. An answered one is `used`; whether it was `approved` or `declined` is told only to the browser that
- * answered.
+ * Why a link is closed. `unknown`: it was never issued. `expired`, `replaced` by a newer session or `withdrawn` with its
+ * mandate: nothing was approved with it. `used`: the user has decided; only the browser that did so learns whether the
+ * mandate was `approved` or `declined`.
  */
 export type ClosedCause = "unknown" | "expired" | "replaced" | "withdrawn" | "used" | "approved" | "declined"
 

@@ -26,8 +26,8 @@ export interface RegistrationResponse {
 }
 
 /*
- * The two WebAuthn response bodies. They are the browser's, so they alone tolerate unknown members and null for an
- * optional one (part 1); the bytes in them must be canonical base64url all the same.
+ * The two WebAuthn response bodies. Browsers produce them, so only they may have unknown members, and null for an optional
+ * one (part 1). Their bytes must still be canonical base64url.
  */
 
 interface Reader {
@@ -107,7 +107,7 @@ export const readAuthenticationResponse = (
       clientDataJSON: read.bytes(response, ["response", "clientDataJSON"]),
       authenticatorData: read.bytes(response, ["response", "authenticatorData"]),
       signature: read.bytes(response, ["response", "signature"]),
-      // Some authenticators send an empty handle for none (part 6).
+      // Some authenticators send an empty handle instead of none (part 6).
       ...(handle === undefined || handle === null || handle === ""
         ? {}
         : { userHandle: read.bytes(response, ["response", "userHandle"]) })

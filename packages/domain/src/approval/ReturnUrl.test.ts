@@ -15,7 +15,7 @@ const settings = {
 const href = (text: string, localhostAllowed = false) =>
   parseReturnUrl(text, { ...settings, localhostAllowed })?.href
 
-describe("return_url", () => {
+describe("a return_url (part 6)", () => {
   const accepted: ReadonlyArray<readonly [string, string]> = [
     ["https://shop.example/return?a=1#x", "https://shop.example/return?a=1#x"],
     ["https://shop.example", "https://shop.example/"],
@@ -36,7 +36,9 @@ describe("return_url", () => {
     ["https://192.0.2.1/r", "https://192.0.2.1/r"],
     ["https://xn--bcher-kva.example/r", "https://xn--bcher-kva.example/r"]
   ]
-  for (const [text, expected] of accepted) it(text, () => assert.strictEqual(href(text), expected))
+  for (const [text, expected] of accepted) {
+    it(`is accepted: ${text}`, () => assert.strictEqual(href(text), expected))
+  }
 
   const refused: Readonly<Record<string, string>> = {
     "another scheme": "http://shop.example/r",
@@ -97,9 +99,11 @@ describe("return_url", () => {
     "a protocol-relative address": "//shop.example/r",
     "a bad port": "https://shop.example:99999/r"
   }
-  for (const [title, text] of Object.entries(refused)) it(title, () => assert.isUndefined(href(text)))
+  for (const [title, text] of Object.entries(refused)) {
+    it(`is refused with ${title}`, () => assert.isUndefined(href(text)))
+  }
 
-  it("http://localhost only where the deployment allows it, and still exactly as registered", () => {
+  it("may be http://localhost only where the deployment allows it, exactly as registered", () => {
     assert.isUndefined(href("http://localhost:3000/r"))
     assert.strictEqual(href("http://localhost:3000/r", true), "http://localhost:3000/r")
     assert.isUndefined(href("http://localhost:3001/r", true))
@@ -108,7 +112,7 @@ describe("return_url", () => {
   })
 })
 
-describe("origins that may be registered", () => {
+describe("an origin for return addresses (part 6)", () => {
   const rows: ReadonlyArray<readonly [string, boolean, boolean]> = [
     ["https://shop.example", true, true],
     ["https://shop.example:8443", true, true],
@@ -121,14 +125,14 @@ describe("origins that may be registered", () => {
     ["", false, false]
   ]
   for (const [origin, live, test] of rows) {
-    it(JSON.stringify(origin), () => {
+    it(`is accepted or refused as required: ${JSON.stringify(origin)}`, () => {
       assert.strictEqual(isRegistrableReturnOrigin(origin, false), live)
       assert.strictEqual(isRegistrableReturnOrigin(origin, true), test)
     })
   }
 })
 
-describe("redirect_to", () => {
+describe("the address that a browser returns to (part 6)", () => {
   const to = (url: string) => redirectTo(url, { return_state: "state & more", approval_session_id: "aps_1" })
   const added = "return_state=state+%26+more&approval_session_id=aps_1"
 

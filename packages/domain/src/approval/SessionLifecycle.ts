@@ -15,7 +15,7 @@ export const sessionExpiry = (now: Instant, approvalDeadline: Instant): Instant 
   return usual < approvalDeadline ? usual : approvalDeadline
 }
 
-/** The state that is shown: expiry is a matter of time, and a session ends with its mandate's wait for approval. */
+/** The state that is shown: an open session is expired once its time is up or its mandate no longer awaits approval. */
 export const sessionStateAt = (
   session: ApprovalSessionState,
   mandate: MandateState,
@@ -32,12 +32,12 @@ export const supersededBy = (
 ): ReadonlyArray<ApprovalSessionState> =>
   last?.state === "OPEN" && now < last.expiresAt ? [{ ...last, state: "SUPERSEDED" }] : []
 
-/** The session after an attempt, which spends the open challenge whatever its result. */
+/** The session after an attempt, which spends the open challenge whether or not it succeeds. */
 export const withoutChallenge = ({ challenge: _, ...session }: ApprovalSessionState): ApprovalSessionState =>
   session
 
-/** The session after the user's answer; a provisional passkey ends with it. */
-export const answered = (
+/** The session after the user's decision, which also drops a provisional passkey. */
+export const decidedSession = (
   session: ApprovalSessionState,
   state: "COMPLETED" | "REJECTED"
 ): ApprovalSessionState => {
@@ -51,7 +51,7 @@ export const isBoundBrowser = (
   cookie: Redacted.Redacted<string> | undefined
 ): boolean => cookie !== undefined && secretHash(cookie) === session.boundTo
 
-/** Where the browser goes after an answer, and without one: they look the same (part 6). */
+/** Where the browser goes, whether or not the user decided: the address does not tell (part 6). */
 export const returnAddress = (session: ApprovalSessionState): string =>
   redirectTo(session.returnUrl, {
     return_state: session.returnState,

@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { exactText, visibleText } from "./VisibleText.ts"
 
-describe("visibleText", () => {
+describe("text with its invisible characters shown (part 6)", () => {
   const rows: ReadonlyArray<readonly [string, string, string]> = [
-    ["ordinary text of any script", "Ağaç & Söhne 本 مرحبا <b>", "Ağaç & Söhne 本 مرحبا <b>"],
-    ["spaces stay", "a b\u00a0c", "a b\u00a0c"],
+    ["ordinary text of any script, which stays", "Ağaç & Söhne 本 مرحبا <b>", "Ağaç & Söhne 本 مرحبا <b>"],
+    ["spaces, which stay", "a b\u00a0c", "a b\u00a0c"],
     ["controls", "a\u0001b\tc\nd\u007fe\u0085", "aU+0001bU+0009cU+000AdU+007FeU+0085"],
     ["right-to-left override", "pay \u202e001", "pay U+202E001"],
     ["isolates and marks", "\u2066a\u2069\u200e\u200f\u061c", "U+2066aU+2069U+200EU+200FU+061C"],
@@ -22,31 +22,35 @@ describe("visibleText", () => {
       "aU+FE00 1U+FE0F ❤\ufe0fU+FE0FU+FE01"
     ],
     ["a blank symbol", "a\u2800b", "aU+2800b"],
-    ["an escape of its own", "a U+200B U+20", "a U+0055+200B U+20"],
-    ["an escape that would go on into another one", "\uf0000", "U+F000U+0030"],
+    ["text that looks like an escape", "a U+200B U+20", "a U+0055+200B U+20"],
+    ["a digit after an escape, which would extend it", "\uf0000", "U+F000U+0030"],
     ["the empty text", "", ""]
   ]
   for (const [title, given, expected] of rows) {
-    it(title, () => assert.strictEqual(visibleText(given), expected))
+    it(`is written as required: ${title}`, () => assert.strictEqual(visibleText(given), expected))
   }
 })
 
-describe("exactText", () => {
+describe("text with every ambiguous character shown (part 6)", () => {
   const rows: ReadonlyArray<readonly [string, string, string]> = [
-    ["ordinary words of any script", "mrc_42 Bücher & Söhne 本屋 متجر", "mrc_42 Bücher & Söhne 本屋 متجر"],
+    [
+      "ordinary words of any script, which stay",
+      "mrc_42 Bücher & Söhne 本屋 متجر",
+      "mrc_42 Bücher & Söhne 本屋 متجر"
+    ],
     ["a space of another kind", "a\u00a0b\u3000c", "aU+00A0bU+3000c"],
     ["spaces at the ends", " a ", "U+0020aU+0020"],
     ["spaces side by side", "a  b", "aU+0020U+0020b"],
     ["selectors", "©\ufe0e ❤\ufe0f", "©U+FE0E ❤U+FE0F"],
-    ["marks that are written apart from what they mark", "cafe\u0301", "cafeU+0301"],
-    ["marks that have no other form", "q\u0307", "q\u0307"]
+    ["combining marks that have a composed form", "cafe\u0301", "cafeU+0301"],
+    ["combining marks that have no composed form", "q\u0307", "q\u0307"]
   ]
   for (const [title, given, expected] of rows) {
-    it(title, () => assert.strictEqual(exactText(given), expected))
+    it(`is written as required: ${title}`, () => assert.strictEqual(exactText(given), expected))
   }
 })
 
-describe("two texts that differ", () => {
+describe("two texts that differ (part 6)", () => {
   const piece = fc.constantFrom(
     ..."U+0123456789ABCDEFabc #* ❤©",
     "\u200b",

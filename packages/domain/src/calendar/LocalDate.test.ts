@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { dateInMonth, dateOfDayNumber, dayNumberOf, daysInMonth, monthNumberOf } from "./LocalDate.ts"
 
-describe("day numbers", () => {
+describe("day numbers (part 4)", () => {
   it.each([
     [{ year: 1970, month: 1, day: 1 }, 0],
     [{ year: 1969, month: 12, day: 31 }, -1],
@@ -29,7 +29,7 @@ describe("day numbers", () => {
   })
 })
 
-describe("dates in a month", () => {
+describe("dates in a month (part 4)", () => {
   it.each([
     [2026, 2, 28],
     [2028, 2, 29],
@@ -46,7 +46,7 @@ describe("dates in a month", () => {
     })
   })
 
-  it("counts months before year 0 too", () => {
+  it("are counted for months before year 0 too", () => {
     assert.deepStrictEqual(dateInMonth(-1, 15), { year: -1, month: 12, day: 15 })
   })
 })

@@ -63,7 +63,7 @@ export const dateOfDayNumber = (dayNumber: DayNumber): LocalDate => {
 /** Months counted from January of year 0, which is month 0. */
 export const monthNumberOf = ({ year, month }: LocalDate): number => year * 12 + month - 1
 
-/** The `day` of the month with this number, or the month's last day where it has no such day. */
+/** The `day` of the month with this number, or the month's last day if it has no such day. */
 export const dateInMonth = (monthNumber: number, day: number): LocalDate => {
   const year = Math.floor(monthNumber / 12)
   const month = monthNumber - year * 12 + 1

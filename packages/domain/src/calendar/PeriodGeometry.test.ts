@@ -44,7 +44,7 @@ const show = ({ startsAt, endsAt }: PeriodSpan) => `${formatInstant(startsAt)} $
 const at = (table: TimeZoneTable, r: PeriodRule, windowStartsAt: string, instant: string) =>
   show(periodAt(r, prepareZone(table), instantOf(windowStartsAt), instantOf(instant)))
 
-describe("periodAt, CALENDAR", () => {
+describe("a CALENDAR period (part 4)", () => {
   it.each([
     ["DAY", "2026-10-24T22:00:00Z 2026-10-25T23:00:00Z"],
     ["WEEK", "2026-10-18T22:00:00Z 2026-10-25T23:00:00Z"],
@@ -72,7 +72,7 @@ describe("periodAt, CALENDAR", () => {
     assert.strictEqual(at(table, rule("DAY"), instant, instant), expected)
   })
 
-  it("goes from the day before a skipped date to the day after", () => {
+  it("runs from the day before a skipped date to the day after", () => {
     const zone = prepareZone(apia)
     const start = instantOf("2011-12-29T12:00:00Z")
     const before = periodAt(rule("DAY"), zone, start, start)
@@ -83,7 +83,7 @@ describe("periodAt, CALENDAR", () => {
   })
 })
 
-describe("periodAt, MANDATE", () => {
+describe("a MANDATE period (part 4)", () => {
   it.each([
     ["2026-01-31T08:30:00Z", "2026-01-31T00:00:00Z 2026-02-28T00:00:00Z"],
     ["2026-02-27T23:59:59.999Z", "2026-01-31T00:00:00Z 2026-02-28T00:00:00Z"],
@@ -107,7 +107,7 @@ describe("periodAt, MANDATE", () => {
     assert.strictEqual(at(utc, r, "2026-01-31T08:30:00Z", instant), expected)
   })
 
-  it("YEAR from 29 February falls on the 28th until the next leap year", () => {
+  it("of a year from 29 February begins on the 28th until the next leap year", () => {
     const start = instantOf("2028-02-29T01:00:00Z")
     const window = { startsAt: start, endsAt: instantOf("2033-01-01T00:00:00Z") }
     const periods = periodsFrom(rule("YEAR", "MANDATE"), prepareZone(utc), window, start, 5)
@@ -117,14 +117,14 @@ describe("periodAt, MANDATE", () => {
     )
   })
 
-  it("takes the anchor from the local date", () => {
+  it("is anchored at the local date of the window's start", () => {
     assert.strictEqual(
       at(berlin, rule("MONTH", "MANDATE"), "2026-01-30T23:30:00Z", "2026-02-27T22:59:59Z"),
       "2026-01-30T23:00:00Z 2026-02-27T23:00:00Z"
     )
   })
 
-  it("starts with the next date where the window begins on one that was taken back", () => {
+  it("starts with the next date if the clock was set back over the window's first", () => {
     assert.strictEqual(
       at(stJohns, rule("DAY", "MANDATE"), "2010-11-07T03:00:00Z", "2010-11-07T03:00:00Z"),
       "2010-11-07T02:30:00Z 2010-11-08T03:30:00Z"
@@ -158,8 +158,8 @@ const anyZoneAndInstants = anyZone.chain((zone) => {
   return fc.record({ zone: fc.constant(zone), start: instant, instant })
 })
 
-describe("periods tile the line of time", () => {
-  it("every instant lies in exactly one", () => {
+describe("the periods of a rule (part 4)", () => {
+  it("contain every instant exactly once", () => {
     fc.assert(
       fc.property(anyRule, anyZoneAndInstants, (r, { zone, start, instant }) => {
         const span = periodAt(r, zone, start, instant)
@@ -177,7 +177,7 @@ describe("periods tile the line of time", () => {
     )
   })
 
-  it("the window's start lies in the first that is listed, and the list has no gaps", () => {
+  it("are listed without gaps, from the one that contains the window's start", () => {
     fc.assert(
       fc.property(anyRule, anyZoneAndInstants, (r, { zone, start, instant }) => {
         const window = { startsAt: start, endsAt: start + 400n * DAY }
@@ -194,7 +194,7 @@ describe("periods tile the line of time", () => {
   })
 })
 
-describe("capsIn", () => {
+describe("the caps of a period (part 4)", () => {
   const span = { startsAt: instantOf("2026-12-01T00:00:00Z"), endsAt: instantOf("2027-01-01T00:00:00Z") }
   const prorated = rule("MONTH", "CALENDAR", {
     first_period: "PRORATED",
@@ -212,7 +212,7 @@ describe("capsIn", () => {
     assert.deepStrictEqual(capsIn(prorated, instantOf(windowStartsAt), span), caps)
   })
 
-  it("FULL leaves the first period whole", () => {
+  it("are whole in a first period under FULL", () => {
     const full = { ...prorated, first_period: "FULL" } as const
     assert.deepStrictEqual(capsIn(full, instantOf("2026-12-16T00:00:00Z"), span), {
       max_amount: 20_000,
@@ -220,7 +220,7 @@ describe("capsIn", () => {
     })
   })
 
-  it("has only the caps that the rule has", () => {
+  it("are only those of the rule", () => {
     assert.deepStrictEqual(capsIn(rule("DAY"), 0n, span), { max_amount: 1_000 })
     const { max_amount: _, ...executionsOnly } = prorated
     assert.deepStrictEqual(capsIn(executionsOnly, instantOf("2026-12-16T00:00:00Z"), span), {
@@ -228,7 +228,7 @@ describe("capsIn", () => {
     })
   })
 
-  it("is the floor of the exact share, up to the largest amount", () => {
+  it("are the floor of the exact share, up to the largest amount", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
@@ -250,7 +250,7 @@ describe("capsIn", () => {
   })
 })
 
-describe("periodsFrom", () => {
+describe("the list of periods (part 4)", () => {
   const window = { startsAt: instantOf("2026-12-15T00:00:00Z"), endsAt: instantOf("2027-03-01T00:00:00Z") }
   const r = rule("MONTH", "CALENDAR", { first_period: "PRORATED", max_amount: 3_100 })
   const list = (from: string, limit: number) =>
@@ -259,7 +259,7 @@ describe("periodsFrom", () => {
       period.max_amount
     ])
 
-  it("begins with the window's period for an earlier from, and ends with the window", () => {
+  it("begins with the window's first period for an earlier from, and ends with the window", () => {
     assert.deepStrictEqual(list("2020-01-01T00:00:00Z", 12), [
       ["2026-12", 1_700],
       ["2027-01", 3_100],
@@ -267,15 +267,15 @@ describe("periodsFrom", () => {
     ])
   })
 
-  it("keeps to the limit", () => {
+  it("has at most as many periods as the limit", () => {
     assert.deepStrictEqual(list("2027-01-31T23:59:59Z", 1), [["2027-01", 3_100]])
   })
 
-  it("is empty where the period of from starts at or after the window's end", () => {
+  it("is empty if the period of from starts at or after the window's end", () => {
     assert.deepStrictEqual(list("2027-03-01T00:00:00Z", 12), [])
   })
 
-  it("prorates nothing for the end of the window", () => {
+  it("does not prorate caps at the end of the window", () => {
     const cut = { ...window, endsAt: instantOf("2027-01-10T00:00:00Z") }
     const periods = periodsFrom(r, prepareZone(utc), cut, instantOf("2027-01-20T00:00:00Z"), 12)
     assert.deepStrictEqual(
@@ -285,7 +285,7 @@ describe("periodsFrom", () => {
   })
 })
 
-describe("tableRange", () => {
+describe("the range of a time zone table (part 4)", () => {
   const window = { startsAt: instantOf("2026-12-01T00:00:00Z"), endsAt: instantOf("2027-12-01T00:00:00Z") }
 
   it.each([

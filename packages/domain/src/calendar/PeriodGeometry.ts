@@ -1,9 +1,9 @@
 /**
  * Where budget periods begin and end (part 4, geometry).
  *
- * Periods are half-open, `[startsAt, endsAt)`, and tile the line of time: every instant lies in exactly one. A
- * boundary is the first instant of a local date, and the dates are counted from an anchor, so nothing depends
- * on an earlier boundary and no period is reached by walking from the first.
+ * Periods are half-open, `[startsAt, endsAt)`, and contiguous: every instant lies in exactly one. Each boundary is the first
+ * instant of a local date that is counted from a fixed anchor, so no boundary depends on an earlier one, and any period is
+ * found without walking from the first.
  */
 import type { Instant } from "@svc/protocol/Timestamp"
 import { type DayNumber, dateInMonth, dayNumberOf, type LocalDate, monthNumberOf } from "./LocalDate.ts"
@@ -20,13 +20,13 @@ export interface PeriodRule {
   readonly max_executions?: number
 }
 
-/** A stretch of time: `startsAt` belongs to it, `endsAt` no more. */
+/** A stretch of time that includes `startsAt` and excludes `endsAt`. */
 export interface PeriodSpan {
   readonly startsAt: Instant
   readonly endsAt: Instant
 }
 
-/** The caps of one period: those that its rule has. */
+/** The caps of one period, as far as its rule has them. */
 export interface PeriodCaps {
   readonly max_amount?: number
   readonly max_executions?: number
@@ -43,11 +43,11 @@ const NANOSECONDS_PER_DAY = 86_400_000_000_000n
 /** The longest that a unit can last, in days. */
 const LONGEST_UNIT_DAYS = { DAY: 1, WEEK: 7, MONTH: 31, YEAR: 366 } as const
 
-/** How many of its longest intervals a table reaches beyond the window, before and after. */
+/** How far a table reaches before and after the window, in longest intervals. */
 const INTERVALS_BEFORE_WINDOW = 2n
 const INTERVALS_AFTER_WINDOW = 1n
 
-/** A Monday that begins a month and a year: counted from here, every unit falls on its calendar boundaries. */
+/** A Monday that begins a month and a year. Every unit that is counted from it falls on its calendar boundaries. */
 const CALENDAR_ANCHOR: LocalDate = { year: 2001, month: 1, day: 1 }
 
 /** The one period that contains `instant`, which may lie before the window too. */
@@ -59,8 +59,8 @@ export const periodAt = (
 ): PeriodSpan => {
   const anchor = rule.alignment === "CALENDAR" ? CALENDAR_ANCHOR : localDateOf(zone, windowStartsAt)
   const boundary = (index: number) => firstInstantOfDay(zone, boundaryDay(rule, anchor, index))
-  // The local date finds the neighbourhood only: a clock set back over midnight shows a date again whose
-  // successor has begun already, and a skipped date leaves boundaries that coincide.
+  // The local date gives an approximate index only. A clock that is set back over midnight repeats a date whose successor
+  // has already begun, and a skipped date leaves two boundaries that coincide.
   let index = indexNear(rule, anchor, localDateOf(zone, instant))
   let startsAt = boundary(index)
   while (startsAt > instant) startsAt = boundary(--index)
@@ -72,7 +72,7 @@ export const periodAt = (
   return { startsAt, endsAt }
 }
 
-/** The period that follows `span`; periods without an instant (a date that was skipped) do not count. */
+/** The period that follows `span`, skipping empty periods (of skipped dates). */
 export const nextPeriod = (
   rule: PeriodRule,
   zone: ZoneClock,
@@ -81,8 +81,8 @@ export const nextPeriod = (
 ): PeriodSpan => periodAt(rule, zone, windowStartsAt, span.endsAt)
 
 /**
- * The caps that hold in a period: the rule's, or for the first period of a `PRORATED` rule (the one that contains
- * `windowStartsAt`) the share of each that is left of it, rounded down. A share may be 0.
+ * The caps of a period: those of the rule. For the first period of a `PRORATED` rule (the one that contains
+ * `windowStartsAt`) each cap is reduced to the remaining share of the period, rounded down; it may be 0.
  */
 export const capsIn = (rule: PeriodRule, windowStartsAt: Instant, span: PeriodSpan): PeriodCaps => {
   const isFirst = span.startsAt <= windowStartsAt && windowStartsAt < span.endsAt
@@ -98,8 +98,8 @@ export const capsIn = (rule: PeriodRule, windowStartsAt: Instant, span: PeriodSp
 }
 
 /**
- * Up to `limit` consecutive periods with their caps, the first of which contains `from`, or the window's start
- * where that is later. None that starts at or after the window's end.
+ * Up to `limit` consecutive periods with their caps. The first contains `from`, or the window's start if that is later. None
+ * starts at or after the window's end.
  */
 export const periodsFrom = (
   rule: PeriodRule,
@@ -119,8 +119,8 @@ export const periodsFrom = (
 }
 
 /**
- * The range that the time zone table of a mandate covers (part 7, `time_zones`), given the rules that name that
- * zone: from two of their longest intervals before the window's start to one after its end, where the last period ends.
+ * The range that a time zone table of a mandate covers (part 4, `time_zones`), given the rules that name the zone: from two of
+ * their longest intervals before the window's start to one after its end, where the last period ends.
  */
 export const tableRange = (rules: ReadonlyArray<PeriodRule>, window: PeriodSpan): TableRange => {
   const days = Math.max(0, ...rules.map((rule) => rule.interval * LONGEST_UNIT_DAYS[rule.unit]))
@@ -132,8 +132,8 @@ export const tableRange = (rules: ReadonlyArray<PeriodRule>, window: PeriodSpan)
 }
 
 /**
- * The local date at which the period with this index begins, `index` intervals from the anchor. Months and years
- * are always counted from the anchor itself, so that the 31st comes back after a shorter month.
+ * The local date at which the period with this index begins, `index` intervals from the anchor. Months and years are counted
+ * from the anchor itself, so that periods return to the 31st after a shorter month.
  */
 const boundaryDay = (rule: PeriodRule, anchor: LocalDate, index: number): DayNumber => {
   const units = index * rule.interval
@@ -149,7 +149,7 @@ const boundaryDay = (rule: PeriodRule, anchor: LocalDate, index: number): DayNum
   }
 }
 
-/** The index of the period that a local date falls in by its calendar, exact or one too high. */
+/** The index of the period that contains a local date by the calendar: exact or one too high. */
 const indexNear = (rule: PeriodRule, anchor: LocalDate, date: LocalDate): number => {
   switch (rule.unit) {
     case "DAY":

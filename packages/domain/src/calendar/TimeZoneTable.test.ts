@@ -22,7 +22,7 @@ import {
 import { dateOfDayNumber, dayNumberOf } from "./LocalDate.ts"
 import { epochSecondOf, firstInstantOf, localDateOf, prepareZone, TimeZoneTable } from "./TimeZoneTable.ts"
 
-describe("firstInstantOf", () => {
+describe("the first instant of a local date (part 4)", () => {
   it.each([
     ["plain", utc, "2026-12-01", "2026-12-01T00:00:00Z"],
     ["winter", berlin, "2026-12-01", "2026-11-30T23:00:00Z"],
@@ -49,7 +49,7 @@ describe("firstInstantOf", () => {
     assert.strictEqual(formatInstant(firstInstantOf(prepareZone(table), dateOf(date))), at)
   })
 
-  it("is the first instant at which the local clock has reached the date", () => {
+  it("is the first at which the local clock has reached the date", () => {
     fc.assert(
       fc.property(anyZone, fc.integer({ min: 20_500, max: 20_900 }), (zone, day) => {
         const first = firstInstantOf(zone, dateOfDayNumber(day))
@@ -67,7 +67,7 @@ describe("firstInstantOf", () => {
     )
   })
 
-  it("never falls from one date to the next", () => {
+  it("never decreases from one date to the next", () => {
     fc.assert(
       fc.property(anyZone, fc.integer({ min: 20_500, max: 20_900 }), (zone, day) => {
         const first = firstInstantOf(zone, dateOfDayNumber(day))
@@ -77,7 +77,7 @@ describe("firstInstantOf", () => {
   })
 })
 
-describe("localDateOf", () => {
+describe("the local date of an instant (part 4)", () => {
   it.each([
     ["the instant of a change has the new offset", apia, "2011-12-30T10:00:00Z", "2011-12-31"],
     ["the moment before has the old", apia, "2011-12-30T09:59:59.999Z", "2011-12-29"],
@@ -88,14 +88,14 @@ describe("localDateOf", () => {
     assert.deepStrictEqual(localDateOf(prepareZone(table), instantOf(at)), dateOf(date))
   })
 
-  it("rounds instants down to their second, before the epoch too", () => {
+  it("is that of the instant rounded down to its second, before the epoch too", () => {
     assert.strictEqual(epochSecondOf(-1n), -1)
     assert.strictEqual(epochSecondOf(-1_000_000_000n), -1)
     assert.strictEqual(epochSecondOf(999_999_999n), 0)
   })
 })
 
-describe("TimeZoneTable", () => {
+describe("the schema of a time zone table (part 4)", () => {
   const decode = Schema.decodeUnknownSync(TimeZoneTable)
   const withTransitions = (...transitions: ReadonlyArray<unknown>) => ({ ...utc, transitions })
 
@@ -103,7 +103,7 @@ describe("TimeZoneTable", () => {
     for (const table of realTables) assert.deepStrictEqual(decode(table), table)
   })
 
-  it("accepts arbitrary tables in order", () => {
+  it("accepts any table in ascending order", () => {
     fc.assert(fc.property(anyTable, (table) => assert.deepStrictEqual(decode(table), table)))
   })
 

@@ -1,8 +1,8 @@
 /**
- * A time zone, fixed: its offsets from UTC over a stretch of time, written down when a mandate is created.
+ * A fixed time zone: its offsets from UTC over a stretch of time, recorded when a mandate is created.
  *
- * Every local boundary is worked out from such a table with integer arithmetic alone, so that the same policy,
- * window and table give the same periods on every host and in an offline re-run (parts 4 and 7).
+ * Every local boundary is computed from such a table with integer arithmetic alone, so that the same policy, window and table
+ * give the same periods on every host and when evidence is checked offline (parts 4 and 7).
  */
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ import { type DayNumber, dateOfDayNumber, dayNumberOf, daysInMonth, type LocalDa
 
 const SECONDS_PER_DAY = 86_400
 
-/** No clock on earth was ever a whole day off UTC; a table that says so is not one of ours. In seconds. */
+/** Bound of an offset, in seconds. No zone has ever been a whole day off UTC, so a table that says so is invalid. */
 const MAX_OFFSET_SECONDS = SECONDS_PER_DAY - 1
 
 /** More changes than any zone has had, or will have by the year 9999 at two a year. */
@@ -30,9 +30,8 @@ const Transition = Schema.Struct({
 })
 
 /**
- * The table as the journal carries it (`mandate.created`, `time_zones`): `offset_seconds` east of UTC at the
- * table's start, and every later change with the offset that holds from `at` on. `at` is RFC 3339 in UTC,
- * whole seconds, strictly ascending.
+ * The table as in the journal (`time_zones` of `mandate.created`): `offset_seconds` east of UTC at the table's start, and every
+ * later change with the offset that applies from `at`. `at` is RFC 3339 in UTC, in whole seconds, strictly ascending.
  */
 export const TimeZoneTable = Schema.Struct({
   name: Schema.String,
@@ -46,9 +45,8 @@ export const TimeZoneTable = Schema.Struct({
 export interface TimeZoneTable extends Schema.Schema.Type<typeof TimeZoneTable> {}
 
 /**
- * A table prepared for look-ups. Segment `i` runs from `startsAt[i]` up to `startsAt[i + 1]` (the last without
- * end, the first without beginning) and has the offset `offsets[i]`. All in whole seconds; `startsAt` from the
- * epoch.
+ * A table prepared for look-ups. Segment `i` runs from `startsAt[i]` up to `startsAt[i + 1]`, the first without a beginning
+ * and the last without an end, and has the offset `offsets[i]`. All are in whole seconds; `startsAt` since the epoch.
  */
 export interface ZoneClock {
   readonly name: string
@@ -61,7 +59,7 @@ export interface ZoneClock {
 /**
  * Prepares a table for look-ups.
  *
- * The table must be one that the schema {@link TimeZoneTable} accepts: decode what comes from outside first.
+ * The table must satisfy the schema {@link TimeZoneTable}: decode tables from outside first.
  * Throws a `RangeError` on a transition that is no timestamp.
  */
 export const prepareZone = (table: TimeZoneTable): ZoneClock => {
@@ -83,8 +81,8 @@ export const prepareZone = (table: TimeZoneTable): ZoneClock => {
 
 /**
  * The boundary of a local date (part 4, geometry): the first instant at which the local clock shows that date's
- * midnight or anything later. A missing midnight gives the first instant after the gap, a repeated one the
- * earlier, and a date that was skipped as a whole the first instant of the date after it.
+ * midnight or anything later. A missing midnight gives the first instant after the gap, a repeated one the earlier of the
+ * two, and a date that is skipped entirely the first instant of the next date.
  */
 export const firstInstantOf = (zone: ZoneClock, localDate: LocalDate): Instant =>
   firstInstantOfDay(zone, dayNumberOf(localDate))
@@ -92,7 +90,7 @@ export const firstInstantOf = (zone: ZoneClock, localDate: LocalDate): Instant =
 /** {@link firstInstantOf} for a date given as its day number. */
 export const firstInstantOfDay = (zone: ZoneClock, dayNumber: DayNumber): Instant => {
   const midnight = dayNumber * SECONDS_PER_DAY
-  // `reach` never falls, so the first segment in which the clock gets past midnight is found by halving.
+  // `reach` never decreases, so a binary search finds the first segment in which the clock passes midnight.
   const segment = firstIndex(zone.reach, (reached) => reached > midnight)
   const second = Math.max(zone.startsAt[segment]!, midnight - zone.offsets[segment]!)
   return BigInt(second) * NANOS_PER_SECOND
@@ -114,7 +112,7 @@ export const epochSecondOf = (instant: Instant): number => {
   return Number(instant % NANOS_PER_SECOND < 0n ? second - 1n : second)
 }
 
-/** The first index whose value passes, the length if none does. Once one passes, all after it must. */
+/** The first index whose value passes the test, or the length if none does. All values after the first must pass too. */
 const firstIndex = (values: ReadonlyArray<number>, passes: (value: number) => boolean): number => {
   let low = 0
   let high = values.length
@@ -127,7 +125,7 @@ const firstIndex = (values: ReadonlyArray<number>, passes: (value: number) => bo
 }
 
 const isAscending = (transitions: ReadonlyArray<{ readonly at: string }>): boolean =>
-  // Timestamps of one fixed form sort as text.
+  // Timestamps in a fixed form sort as text.
   transitions.every(({ at }, i) => i === 0 || transitions[i - 1]!.at < at)
 
 /** Seconds since the epoch of a UTC timestamp without a fraction; undefined for any other text. */

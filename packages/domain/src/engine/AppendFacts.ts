@@ -26,7 +26,7 @@ export type AppendFailure = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 /** What a program appends to a stream beside what is due. */
 export interface Addition {
   readonly facts: ReadonlyArray<JournalFact>
-  /** Instants from which on the facts could have been decided otherwise. */
+  /** Instants at or after which the decision may differ. */
   readonly boundaries?: ReadonlyArray<Instant>
   readonly claims?: ReadonlyArray<UniqueClaim>
   readonly sessions?: ReadonlyArray<ApprovalSessionState>

@@ -5,8 +5,9 @@ import { agreesWithText, type SealedEvent } from "../mandate/SealedEvent.ts"
 import type { StreamChange } from "../ports/MandateStore.ts"
 
 /**
- * What is wrong with a change that no correct caller produces; `undefined` when nothing is. A store dies of such a change,
- * and of one whose `headBefore` is not the recorded head of the stream: either would break the journal for good.
+ * What is wrong with a change that no correct caller produces; `undefined` when nothing is. A store fails with a defect
+ * on such a change, and on one whose `headBefore` is not the recorded head of the stream: either would break the journal
+ * for good.
  *
  * Checked are the journal (part 7: `seq` without gaps, the chain of hashes, time that never turns back, the head that the
  * events lead to) and that snapshot, sessions and subject belong to the stream.

@@ -72,7 +72,7 @@ export type Refusal =
 export interface Decided {
   /** Empty when the command asks for what already is. */
   readonly facts: ReadonlyArray<JournalFact>
-  /** Instants from which on the same command could be decided otherwise. */
+  /** Instants at or after which the decision may differ. */
   readonly boundaries: ReadonlyArray<Instant>
   /** Set when the facts only put a contradicting report on record: the answer is a refusal. */
   readonly refusal?: TerminalStateConflict

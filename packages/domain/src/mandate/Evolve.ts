@@ -13,7 +13,7 @@ import type {
 } from "./MandateState.ts"
 import { openReservationOf } from "./OpenReservation.ts"
 import { outcomeDigest } from "./OutcomeDigest.ts"
-import { currentPeriods, instantOf, prepareTerms } from "./PreparedTerms.ts"
+import { clampToWindowEnd, currentPeriods, instantOf, prepareTerms } from "./PreparedTerms.ts"
 import { stateAfter } from "./StateAfter.ts"
 
 type AuthorizationFact = Extract<JournalFact, { readonly authorization_id: string }>
@@ -57,10 +57,9 @@ const updatePeriods = (
   return next
 }
 
-/** A period that ended with nothing open in it can change no decision any more. The last one stays to be shown. */
+/** Drops periods that ended with nothing reserved, since they affect no decision. The last one stays to be shown. */
 const prune = (mandate: MandateState, instant: Instant): MandateState => {
-  const { endsAt } = prepareTerms(mandate.terms)
-  const reached = instant >= endsAt ? endsAt - 1n : instant
+  const reached = clampToWindowEnd(prepareTerms(mandate.terms), instant)
   const periods = mandate.periods.filter(
     (entry) => entry.endsAt > reached || entry.counters.reservedExecutions > 0
   )
@@ -125,13 +124,15 @@ const close = (
   fact: FactOf<"authorization.committed" | "authorization.cancelled" | "authorization.expired">,
   ending: Partial<AuthorizationState>
 ): Step => {
-  const held = stream.open.find((entry): entry is OpenReservation => entry.id === fact.authorization_id)
-  if (held === undefined) throw new Error("an authorization that is not open was closed")
+  const reservation = stream.open.find(
+    (entry): entry is OpenReservation => entry.id === fact.authorization_id
+  )
+  if (reservation === undefined) throw new Error("an authorization that is not open was closed")
   const update = fact.type === "authorization.committed" ? commitReserved : release
   const authorization = stream.authorizations.get(fact.authorization_id)
   return {
-    mandate: use(stream.mandate, held.periods, (counters) => update(counters, held.amount)),
-    open: stream.open.filter((entry) => entry !== held),
+    mandate: use(stream.mandate, reservation.periods, (counters) => update(counters, reservation.amount)),
+    open: stream.open.filter((entry) => entry !== reservation),
     ...(authorization === undefined
       ? {}
       : { authorization: { ...authorization, ...ending, closedAt: fact.occurred_at } })

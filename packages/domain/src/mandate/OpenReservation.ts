@@ -3,7 +3,7 @@ import type { AuthorizationState, OpenReservation } from "./MandateState.ts"
 
 /**
  * What an authorization in state RESERVED holds, and until when (part 5). Throws a `RangeError` when its
- * `expiresAt` is absent or no timestamp: a reservation without an end would hold its budget for good.
+ * `expiresAt` is absent or no timestamp: a reservation without an end would never release its budget.
  */
 export const openReservationOf = (authorization: AuthorizationState): OpenReservation => {
   const expiresAt = parseTimestamp(authorization.expiresAt ?? "")

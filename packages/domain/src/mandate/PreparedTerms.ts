@@ -46,12 +46,17 @@ export const prepareTerms = (terms: MandateTerms): PreparedTerms => {
   return fresh
 }
 
+/** An instant, or the last one of the window if it lies after that. */
+export const clampToWindowEnd = ({ endsAt }: Pick<PreparedTerms, "endsAt">, instant: Instant): Instant =>
+  instant < endsAt ? instant : endsAt - 1n
+
 /**
  * The periods that are current at `instant`, one per policy period: before the window the first ones, after it the
  * last ones (part 4).
  */
 export const currentPeriods = (terms: MandateTerms, instant: Instant): ReadonlyArray<PinnedPeriod> => {
-  const { startsAt, endsAt, periods } = prepareTerms(terms)
-  const within = instant < startsAt ? startsAt : instant >= endsAt ? endsAt - 1n : instant
+  const own = prepareTerms(terms)
+  const { periods, startsAt } = own
+  const within = instant < startsAt ? startsAt : clampToWindowEnd(own, instant)
   return periods.map(({ rule, zone }, period) => ({ period, ...periodAt(rule, zone, startsAt, within) }))
 }

@@ -79,7 +79,7 @@ export const sealEvent = (
   }
 }
 
-/** Whether the text says of the event what its other members say: JCS sorts all of those behind `data`, to the text's end. */
+/** Whether `text` ends with the members of the event; JCS puts them all after `data`. */
 export const agreesWithText = (event: SealedEvent): boolean =>
   event.text.endsWith(
     [

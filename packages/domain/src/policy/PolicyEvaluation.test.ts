@@ -50,7 +50,7 @@ const allow = { decision: "ALLOW", reasons: [] }
 const deny = (...reasons: ReadonlyArray<unknown>) => ({ decision: "DENY", reasons })
 const undecided = (...reasons: ReadonlyArray<unknown>) => ({ decision: "INDETERMINATE", reasons })
 
-describe("a mandate that is not ACTIVE: its state is the only reason", () => {
+describe("a decision on a mandate that is not ACTIVE (part 5)", () => {
   const pending = created(recurring())
   const rows: Readonly<Record<string, readonly [Story, bigint]>> = {
     MANDATE_NOT_APPROVED: [pending, at("2026-11-29T00:00:00Z")],
@@ -61,16 +61,15 @@ describe("a mandate that is not ACTIVE: its state is the only reason", () => {
     MANDATE_CONSUMED: [after(after(activeSingle(), propose(1), STARTS), commit(1), STARTS + SECOND), NOON]
   }
   for (const [code, [story, now]] of Object.entries(rows)) {
-    it(code, () =>
+    it(`has the only reason ${code}`, () =>
       assert.deepStrictEqual(
         decided(story, { amount: 9999, currency: "USD", action: "other" }, now),
         deny({ code, pointer: "" })
-      )
-    )
+      ))
   }
 })
 
-describe("one rule at a time, with every member of its reason", () => {
+describe("a decision on one rule at a time (part 5)", () => {
   const policy: Partial<Policy> = {
     min_amount: 100,
     allowed_merchants: ["mrc_42", "Straße"],
@@ -82,42 +81,43 @@ describe("one rule at a time, with every member of its reason", () => {
   const story = activeSingle(policy)
   const right = { merchant: "mrc_42", category: "books", "a/b~c": "1" }
 
-  it("all hold", () => assert.deepStrictEqual(decided(story, { attributes: right }), allow))
-  it("the bounds themselves", () => {
+  it("is ALLOW when every rule holds", () =>
+    assert.deepStrictEqual(decided(story, { attributes: right }), allow))
+  it("is ALLOW at the bounds themselves", () => {
     assert.deepStrictEqual(decided(story, { attributes: right, amount: 100 }), allow)
     assert.deepStrictEqual(decided(story, { attributes: right, amount: 5000 }), allow)
   })
-  it("AMOUNT_ABOVE_MAXIMUM", () =>
+  it("gives AMOUNT_ABOVE_MAXIMUM with every member of its reason", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: right, amount: 5001 }),
       deny({ code: "AMOUNT_ABOVE_MAXIMUM", pointer: AMOUNT, limit: 5000, requested: 5001 })
     ))
-  it("AMOUNT_BELOW_MINIMUM", () =>
+  it("gives AMOUNT_BELOW_MINIMUM with every member of its reason", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: right, amount: 99 }),
       deny({ code: "AMOUNT_BELOW_MINIMUM", pointer: AMOUNT, limit: 100, requested: 99 })
     ))
-  it("CURRENCY_NOT_ALLOWED, and no amount rule", () =>
+  it("gives CURRENCY_NOT_ALLOWED, and evaluates no amount rule", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: right, amount: 5001, currency: "USD" }),
       deny({ code: "CURRENCY_NOT_ALLOWED", pointer: "/proposed_action/payment/currency" })
     ))
-  it("ACTION_NOT_ALLOWED", () =>
+  it("gives ACTION_NOT_ALLOWED with every member of its reason", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: right, action: "card.Create" }),
       deny({ code: "ACTION_NOT_ALLOWED", pointer: "/proposed_action/action" })
     ))
-  it("MERCHANT_NOT_ALLOWED", () =>
+  it("gives MERCHANT_NOT_ALLOWED with every member of its reason", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: { ...right, merchant: "mrc_43" } }),
       deny({ code: "MERCHANT_NOT_ALLOWED", pointer: "/proposed_action/attributes/merchant" })
     ))
-  it("ATTRIBUTE_NOT_ALLOWED, the pointer escaped", () =>
+  it("gives ATTRIBUTE_NOT_ALLOWED, with an escaped pointer", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: { ...right, "a/b~c": "2" } }),
       deny({ code: "ATTRIBUTE_NOT_ALLOWED", pointer: "/proposed_action/attributes/a~1b~0c" })
     ))
-  it("ATTRIBUTE_MISSING, one each", () =>
+  it("gives ATTRIBUTE_MISSING once for each missing attribute", () =>
     assert.deepStrictEqual(
       decided(story, { attributes: { "a/b~c": "1" } }),
       undecided(
@@ -133,9 +133,9 @@ describe("one rule at a time, with every member of its reason", () => {
         }
       )
     ))
-  it("no attributes at all", () =>
+  it("is INDETERMINATE without any attributes", () =>
     assert.deepStrictEqual(codes(story), ["ATTRIBUTE_MISSING", "ATTRIBUTE_MISSING", "ATTRIBUTE_MISSING"]))
-  it("attributes that no rule names are of no consequence", () =>
+  it("does not depend on attributes that no rule names", () =>
     assert.deepStrictEqual(decided(story, { attributes: { ...right, other: "x" } }), allow))
 
   for (const merchant of [
@@ -148,11 +148,11 @@ describe("one rule at a time, with every member of its reason", () => {
     "mrc_42\u200b",
     "ｍrc_42"
   ]) {
-    it(`merchants are exact: ${JSON.stringify(merchant)}`, () =>
+    it(`compares merchants exactly: ${JSON.stringify(merchant)}`, () =>
       assert.deepStrictEqual(codes(story, { attributes: { ...right, merchant } }), ["MERCHANT_NOT_ALLOWED"]))
   }
 
-  it("Unicode forms differ", () => {
+  it("does not normalize Unicode in values", () => {
     const composed = activeSingle({ allowed_merchants: ["caf\u00e9"] })
     assert.deepStrictEqual(codes(composed, { attributes: { merchant: "cafe\u0301" } }), [
       "MERCHANT_NOT_ALLOWED"
@@ -160,18 +160,18 @@ describe("one rule at a time, with every member of its reason", () => {
   })
 })
 
-describe("names that objects inherit are attributes like others", () => {
+describe("an attribute named like an inherited member (part 5)", () => {
   const story = activeSingle({
     attribute_rules: [
       { name: "__proto__", in: ["x"] },
       { name: "constructor", in: ["x"] }
     ]
   })
-  it("missing unless the action itself carries them", () => {
+  it("is missing unless the action itself carries it", () => {
     assert.deepStrictEqual(decided(story, { attributes: {} }).decision, "INDETERMINATE")
     assert.deepStrictEqual(codes(story), ["ATTRIBUTE_MISSING", "ATTRIBUTE_MISSING"])
   })
-  it("matched when it does", () => {
+  it("matches when the action carries it", () => {
     const attributes = JSON.parse('{"__proto__":"x","constructor":"x"}') as Record<string, string>
     assert.deepStrictEqual(decided(story, { attributes }), allow)
     const wrong = JSON.parse('{"__proto__":"y","constructor":"x"}') as Record<string, string>
@@ -179,10 +179,10 @@ describe("names that objects inherit are attributes like others", () => {
   })
 })
 
-describe("SINGLE", () => {
+describe("a decision on a SINGLE mandate (part 5)", () => {
   const open = after(activeSingle(), propose(1), STARTS)
 
-  it("MANDATE_RESERVED while one is open, and free again after it was cancelled or expired", () => {
+  it("gives MANDATE_RESERVED while an authorization is open, and none after it was cancelled or expired", () => {
     assert.deepStrictEqual(
       decided(open, {}, STARTS + SECOND),
       deny({ code: "MANDATE_RESERVED", pointer: "" })
@@ -200,14 +200,14 @@ describe("SINGLE", () => {
     conflicting_authorizations: [authorizationId(1)]
   }
 
-  it("CAPACITY_UNRESOLVED after a late report", () =>
+  it("gives CAPACITY_UNRESOLVED after a late report", () =>
     assert.deepStrictEqual(decided(late), undecided(unresolved)))
-  it("a definite failure beside it is a DENY", () =>
+  it("is DENY when another rule definitely fails", () =>
     assert.deepStrictEqual(
       decided(late, { action: "other" }),
       deny(unresolved, { code: "ACTION_NOT_ALLOWED", pointer: "/proposed_action/action" })
     ))
-  it("both capacity reasons come first, in their order", () => {
+  it("gives both reasons of capacity first, in their order", () => {
     const cancelledFirst = after(open, cancel(1), STARTS + SECOND)
     const both = after(
       after(cancelledFirst, propose(2, { window: 86_400 }), STARTS + SECOND),
@@ -222,19 +222,19 @@ describe("SINGLE", () => {
   })
 })
 
-describe("three values", () => {
+describe("a decision with undecidable rules (part 5)", () => {
   const story = activeRecurring({
     allowed_merchants: ["m"],
     attribute_rules: [{ name: "category", in: ["books"] }]
   })
-  it("undecidable alone: INDETERMINATE", () =>
+  it("is INDETERMINATE when nothing definitely fails", () =>
     assert.strictEqual(decided(story, { attributes: { merchant: "m" } }).decision, "INDETERMINATE"))
-  it("one definite failure: DENY, and the undecidable is told too", () =>
+  it("is DENY with one definite failure, and gives the undecidable reasons too", () =>
     assert.deepStrictEqual(codes(story, { attributes: { category: "films" } }), [
       "ATTRIBUTE_MISSING",
       "ATTRIBUTE_NOT_ALLOWED"
     ]))
-  it("a definite failure of a budget: DENY", () => {
+  it("is DENY when a budget definitely fails", () => {
     const attributes = { merchant: "m", category: "books" }
     const small = activeRecurring({ allowed_merchants: ["m"], periods: [{ ...MONTHLY, max_amount: 1000 }] })
     const full = after(small, propose(1, { attributes }), NOON)
@@ -246,7 +246,7 @@ describe("three values", () => {
   })
 })
 
-it("all reasons at once, in the order of the interface", () => {
+it("a decision gives all reasons at once in the documented order (part 5)", () => {
   const policy: Partial<Policy> = {
     min_amount: 6000,
     max_amount: 5000,
@@ -313,7 +313,7 @@ function counters() {
   }
 }
 
-describe("budgets", () => {
+describe("budgets (part 5)", () => {
   const many = (story: Story, count: number, proposal: Proposal, now = NOON) => {
     let told = story
     let allowed = 0
@@ -324,12 +324,12 @@ describe("budgets", () => {
     return { told, allowed }
   }
 
-  it("a budget of 10000 allows exactly three of fifty proposals of 3000 at once (BerriAI/litellm#34732)", () => {
+  it("allow exactly three of fifty proposals of 3000 within 10000 (BerriAI/litellm#34732)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 10_000 }] })
     assert.strictEqual(many(story, 50, { amount: 3000 }).allowed, 3)
   })
 
-  it("a budget reserved in full is free again after expiry or cancellation (BerriAI/litellm#30519)", () => {
+  it("reserved in full are free again after expiry or cancellation (BerriAI/litellm#30519)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 5000 }] })
     const reserved = after(story, propose(1, { amount: 5000 }), NOON)
     assert.strictEqual(decided(reserved, { amount: 1 }, NOON + SECOND).decision, "DENY")
@@ -338,7 +338,7 @@ describe("budgets", () => {
     assert.deepStrictEqual(decided(cancelled, { amount: 5000 }, NOON + SECOND), allow)
   })
 
-  it("sums of a budget are shown as numbers (brianc/node-postgres#1618)", () => {
+  it("show their sums as numbers (brianc/node-postgres#1618)", () => {
     const policy = { max_amount: 10_000, periods: [{ ...MONTHLY, max_amount: 10_000 }] }
     const used = (amount: number) =>
       after(after(activeRecurring(policy), propose(1, { amount }), NOON), commit(1), NOON + SECOND)
@@ -358,7 +358,7 @@ describe("budgets", () => {
     assert.deepStrictEqual(decided(used(900), { amount: 150 }), allow)
   })
 
-  it("an amount released on the next day returns only to the period that reserved it (etherfi-protocol/cash-v3#120)", () => {
+  it("get an amount released on the next day back only in the period that reserved it (etherfi-protocol/cash-v3#120)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, unit: "DAY", max_amount: 1000 }] })
     const yesterday = after(story, propose(1, { amount: 1000, window: 86_400 }), NOON)
     const today = after(yesterday, propose(2, { amount: 600 }), NOON + DAY - HOUR)
@@ -369,7 +369,7 @@ describe("budgets", () => {
     assert.strictEqual(released.stream.mandate.periods.length, 1)
   })
 
-  it("a commit after a cancellation is counted once, as late (killbill/killbill#515)", () => {
+  it("count a commit after a cancellation once, as late (killbill/killbill#515)", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, max_amount: 1000 }] })
     const cancelled = after(after(story, propose(1), NOON), cancel(1), NOON + SECOND)
     const late = after(cancelled, commit(1), NOON + 2n * SECOND)
@@ -393,7 +393,7 @@ describe("budgets", () => {
     assert.strictEqual(again.stream.mandate.totals.lateExecutions, 1)
   })
 
-  it("late use counts in the pinned periods that are still current, and in the totals", () => {
+  it("count late use in the pinned periods that are still current, and in the totals", () => {
     const periods = [
       { ...MONTHLY, unit: "DAY" as const, max_amount: 1000 },
       { ...MONTHLY, max_amount: 1500 }
@@ -405,14 +405,14 @@ describe("budgets", () => {
     assert.strictEqual(late.stream.mandate.totals.lateAmount, 1000n)
   })
 
-  it("a period's room comes back at its boundary, not a nanosecond before", () => {
+  it("have room again at the boundary of a period, not a nanosecond before", () => {
     const story = activeRecurring({ periods: [{ ...MONTHLY, unit: "DAY", max_amount: 1000 }] })
     const used = after(after(story, propose(1), NOON), commit(1), NOON + SECOND)
     assert.strictEqual(decided(used, {}, STARTS + DAY - 1n).decision, "DENY")
     assert.deepStrictEqual(decided(used, {}, STARTS + DAY), allow)
   })
 
-  it("all periods must have room, and each one that has none is told", () => {
+  it("must have room in every period, and each period without room is a reason", () => {
     const periods = [
       { ...MONTHLY, max_amount: 100_000 },
       { ...MONTHLY, unit: "DAY" as const, max_amount: 1500 },
@@ -443,7 +443,7 @@ describe("budgets", () => {
     ])
   })
 
-  it("totals: amount, then executions, then the periods", () => {
+  it("give the reasons of totals first: amount, executions, then periods", () => {
     const story = after(
       activeRecurring({
         max_total_amount: 1000,
@@ -478,7 +478,7 @@ describe("budgets", () => {
     ])
   })
 
-  it("resets_at is the end of the period, even beyond the window", () => {
+  it("reset at the end of the period, even beyond the window", () => {
     const story = until(
       after(
         created(
@@ -500,7 +500,7 @@ describe("budgets", () => {
     assert.strictEqual(reason?.resets_at, "2027-01-01T00:00:00.000000000Z")
   })
 
-  it("sums beyond 2^53-1 are exact and denied", () => {
+  it("deny sums beyond 2^53-1, which are exact", () => {
     const story = activeRecurring({
       max_amount: MAX_SAFE_INTEGER,
       periods: [{ ...MONTHLY, max_amount: MAX_SAFE_INTEGER }]
@@ -519,7 +519,7 @@ describe("budgets", () => {
     ])
   })
 
-  it("a prorated share may be nothing", () => {
+  it("may have a prorated share of zero", () => {
     const story = until(
       after(
         created(

@@ -9,17 +9,16 @@ export interface DueStream {
 }
 
 /**
- * Shares the streams that have something due among any number of workers (part 9). A lease only saves them from doing the
- * same work twice: it may expire while its worker goes on, so it is the revision of the stream that keeps two workers from
- * appending the same transition.
+ * Shares the streams that have something due among any number of workers. A lease only avoids duplicate work: it may expire
+ * while its worker continues, so the stream's revision is what keeps two workers from appending the same transition.
  */
 export class DueLeases extends Context.Service<
   DueLeases,
   {
     /**
      * Leases streams whose next transition is due at the store's clock, over all organizations, earliest first: at most
-     * `limit`, and none that is under a lease that still lasts. `token` names the lease, and is new for each call; at
-     * the instant `lasts` nanoseconds from now the lease has run out.
+     * `limit`, and none that is still leased. `token` names the lease and is new for each call. The lease expires `lasts`
+     * nanoseconds from now.
      */
     readonly take: (query: {
       readonly token: string

@@ -10,7 +10,7 @@ export interface EventFeedQuery {
   readonly after: string
   /** Most events, from 1. */
   readonly limit: number
-  /** UTF-8 bytes of texts from which on no further event is given. The first is given whatever its length. */
+  /** Once the texts have this many bytes in UTF-8, no further event is returned. The first is returned whatever its length. */
   readonly bytes: number
 }
 
@@ -22,27 +22,28 @@ export interface FeedEvent {
 
 export interface EventFeedPage {
   readonly events: ReadonlyArray<FeedEvent>
-  /** That of the last event given; of none: `after`. */
+  /** The position of the last event returned; `after` if there is none. */
   readonly position: string
-  /** Whether more of what can be read now comes after it. */
+  /** Whether more events can be read now. */
   readonly hasMore: boolean
 }
 
-/** A position cannot be read on from, now or ever. */
+/** Reading can never continue from this position. */
 export class PositionRefused extends Data.TaggedError("PositionRefused")<{
   /**
-   * `not_given`: it is no position that this store gives. `history_changed`: it is of a history that has not become this
-   * store's, as of a database that was since put back to an earlier state; events before it may be others, or gone.
+   * `not_given`: this store does not issue such positions. `history_changed`: it belongs to a history that is not part of
+   * this store's, for example because the database was restored to an earlier state. Events before it may have changed or
+   * be gone.
    */
   readonly reason: "not_given" | "history_changed"
 }> {}
 
 /**
- * Everything that is recorded of an organization, in one order for all readers (part 8). Events of a mandate come in the
- * order of its journal; those of different mandates in about the order in which they were recorded. No event ever appears
- * before a position that was given already, however late its append is done: whoever goes on from position to position
- * meets each event once. A position names the history that it was given in, and one whose own event is gone is refused for
- * good: a store that lost the end of its history must not go on from there with other events in its place.
+ * All events of an organization, in one order for all readers (part 8). Events of a mandate are in the order of its journal,
+ * those of different mandates in about the order in which they were recorded. No event ever appears before a position that
+ * was already issued, however late its append commits, so a reader that continues from position to position reads each
+ * event once. A position names its history. One whose event is gone is refused for good, because a store that has lost its
+ * latest events must not continue there with others.
  */
 export class EventFeed extends Context.Service<
   EventFeed,

@@ -1,11 +1,11 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 import type { AuthenticationResponse, RegistrationResponse } from "../approval/PasskeyResponse.ts"
 
-/** What the passkey answered does not verify. */
+/** The passkey's response does not verify. */
 export class PasskeyRefused extends Data.TaggedError("PasskeyRefused")<{
-  /** A word of the adapter's own, for the log: it quotes nothing of what was answered. */
+  /** A reason in the adapter's own words, for the log. It quotes nothing of the response. */
   readonly reason: string
-  /** What a library said. It may quote the answer, so neither logs nor traces may show it. */
+  /** The error of a library. It may quote the response, so neither logs nor traces may show it. */
   readonly cause?: Redacted.Redacted<unknown>
 }> {}
 

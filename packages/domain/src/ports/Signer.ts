@@ -1,7 +1,7 @@
 import type { KeySet } from "@svc/protocol/KeySet"
 import { Context, Data, type Effect } from "effect"
 
-/** No signing key can be used now; the evidence is not made. Answered as 503. */
+/** No signing key can be used now, so the evidence is not made. The response is 503. */
 export class SignerUnavailable extends Data.TaggedError("SignerUnavailable")<{ readonly cause?: unknown }> {}
 
 /** Signs evidence with ES256 (part 7). */
@@ -16,7 +16,7 @@ export class Signer extends Context.Service<
       },
       SignerUnavailable
     >
-    /** Every public key that ever signed or is about to. */
+    /** Every public key that ever signed or is about to, except withdrawn ones. */
     readonly keySet: Effect.Effect<KeySet, SignerUnavailable>
   }
 >()("@svc/domain/ports/Signer") {}

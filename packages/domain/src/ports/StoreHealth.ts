@@ -1,12 +1,12 @@
 import { Context, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"
 
-/** Whether the store may be relied on, beyond that it answers (part 9, GET /readyz). */
+/** Whether the store can be relied on, and not only reached (part 9, GET /readyz). */
 export class StoreHealth extends Context.Service<
   StoreHealth,
   {
     /**
-     * Why it may not, each in a sentence for the operator that tells no secret; none when it is sound. One round trip.
+     * The reasons why not, each a sentence for the operator without secrets; empty if the store is sound. One round trip.
      */
     readonly faults: Effect.Effect<ReadonlyArray<string>, StoreUnavailable>
   }

@@ -99,12 +99,16 @@ export class WebhookStore extends Context.Service<
     }) => Effect.Effect<void, Stale | ClaimTaken | StoreUnavailable>
     /**
      * Leases deliveries that are due at the store's clock (`isDue`), over all organizations: opens an attempt of each
-     * (`beginAttempt`) that lasts for `lasts`, and answers with them. They are at most
-     * `limit`, and of no endpoint so many that more than `perEndpoint` are under way, nor of an organization, its deleted
-     * endpoints included, more than `perOrganization`, but that up to `assured` of each endpoint are, whatever else its
-     * organization has. Endpoints take turns, those first that have least under way, and of
-     * those the ones whose deliveries wait longest: none of them waits for another's. Two callers at once get different
-     * ones, neither waiting for the other. What this release cannot read is left out, and holds up nothing else.
+     * (`beginAttempt`) that lasts for `lasts`, and returns them.
+     *
+     * - At most `limit` deliveries are leased.
+     * - At most `perEndpoint` attempts of an endpoint are under way.
+     * - At most `perOrganization` attempts of an organization are under way, those of deleted endpoints included.
+     * - Each endpoint may have up to `assured` attempts under way even if its organization has reached `perOrganization`.
+     *
+     * Endpoints take turns: those with the fewest attempts under way come first, and among them those whose deliveries have
+     * waited longest. Concurrent callers get different deliveries and do not wait for each other. A delivery that this
+     * release cannot read is left out and holds up no other.
      */
     readonly leaseDue: (query: {
       readonly token: string
@@ -115,8 +119,8 @@ export class WebhookStore extends Context.Service<
       readonly lasts: Nanos
     }) => Effect.Effect<ReadonlyArray<LeasedDelivery>, StoreUnavailable>
     /**
-     * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. What this
-     * release cannot read is left out.
+     * Deliveries whose open attempt has expired, over all organizations, at most `limit`, and the store's clock. Those
+     * that this release cannot read are left out.
      */
     readonly expiredAttempts: (query: { readonly limit: number }) => Effect.Effect<
       {
@@ -127,14 +131,14 @@ export class WebhookStore extends Context.Service<
     >
     /**
      * Records the ends of attempts together with their endpoints, each endpoint (given once) by itself and all or nothing.
-     * Answers with the revision of each; with nothing where the endpoint has another revision, or one of the attempts is not
-     * open under its token any more. Of several endpoints, also where somebody else holds the endpoint: only a lone one
+     * Returns the new revision of each, or `undefined` if the endpoint has another revision or one of the attempts is no
+     * longer open under its token. With several endpoints, also if another session locks the endpoint: only a single one
      * is waited for.
      */
     readonly recordAttempts: (
       ended: ReadonlyArray<EndedAttempts>
     ) => Effect.Effect<ReadonlyArray<number | undefined>, StoreUnavailable>
-    /** The endpoint and those of the deliveries that are there, as they are now, and the store's clock. */
+    /** The present state of the endpoint and of those deliveries that exist, and the store's clock. */
     readonly reload: (query: {
       readonly organization: string
       readonly endpoint: string

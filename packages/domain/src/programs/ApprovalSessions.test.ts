@@ -83,7 +83,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("ends with its mandate's wait: revoked, it is closed", () =>
+  it.effect("is closed once its mandate is revoked", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const body = sessionBody(yield* assertionFor())
@@ -97,7 +97,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("shows in a replay what became of it, and its address no more", () =>
+  it.effect("shows its present state in a replay, without its address", () =>
     Effect.gen(function* () {
       const first = yield* newPendingMandate(caller)
       const device = newDevice()
@@ -145,7 +145,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("leaves one that had expired before as it was", () =>
+  it.effect("does not supersede an earlier session that had already expired", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const body = sessionBody(yield* assertionFor())
@@ -192,7 +192,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("asked for 64 times at once under one key is one", () =>
+  it.effect("is opened once by 64 concurrent requests under one key", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const body = sessionBody(yield* assertionFor())
@@ -205,7 +205,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(racingPrograms()))
   )
 
-  it.effect("asked for at once under many keys supersede each other: one is open in the end", () =>
+  it.effect("is the only open one after concurrent requests under many keys", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const asked: Array<readonly [JsonObject, string]> = []
@@ -223,7 +223,7 @@ describe("an approval session", () => {
     }).pipe(Effect.provide(racingPrograms()))
   )
 
-  it.effect("of a mandate that does not wait is a conflict, told from what is recorded", () =>
+  it.effect("is a state conflict for a mandate that does not await approval", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       yield* TestClock.adjust("1 day")

@@ -27,8 +27,8 @@ const active = Effect.fnUntraced(function* (of: Caller = caller, body: JsonValue
   return resource.id
 })
 
-describe("an authorization", () => {
-  it.effect("RESERVED, then COMMITTED with its refunds: every member", () =>
+describe("an authorization (part 5)", () => {
+  it.effect("has every member when RESERVED, and when COMMITTED with its refunds", () =>
     Effect.gen(function* () {
       const mandate = yield* active()
       const { resource } = yield* caller.propose(mandate, proposalBody(1))
@@ -68,7 +68,7 @@ describe("an authorization", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("CANCELLED, EXPIRED and DENIED: what they show and what they do not", () =>
+  it.effect("has only the members of its state when CANCELLED, EXPIRED or DENIED", () =>
     Effect.gen(function* () {
       const mandate = yield* active()
       const one = yield* caller.propose(mandate, proposalBody(1))
@@ -112,7 +112,7 @@ describe("an authorization", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("on a mandate that is consumed by another commit cannot be executed", () =>
+  it.effect("cannot be executed once another commit has consumed its mandate", () =>
     Effect.gen(function* () {
       const mandate = yield* active(caller, recurringBody({ max_total_amount: 2000 }))
       const one = yield* caller.propose(mandate, proposalBody(1))
@@ -139,43 +139,43 @@ describe("an authorization", () => {
   )
 })
 
-describe("bodies", () => {
+describe("the body of a proposal (part 5)", () => {
   const faults = (body: Record<string, unknown>) =>
     Effect.map(Effect.flip(caller.propose("mnd_x", body as never)), (error) =>
       error._tag === "ValidationFailed" ? error.errors.map(({ pointer }) => pointer) : [error._tag]
     )
   const rows: ReadonlyArray<readonly [string, Record<string, unknown>, ReadonlyArray<string>]> = [
-    ["window of 29 s", { execution_window_seconds: 29 }, ["/execution_window_seconds"]],
-    ["window of 30 s", { execution_window_seconds: 30 }, ["NotFound"]],
-    ["window of a day", { execution_window_seconds: 86_400 }, ["NotFound"]],
-    ["window of a day and a second", { execution_window_seconds: 86_401 }, ["/execution_window_seconds"]],
-    ["commitment of 42 characters", { commitment: "A".repeat(42) }, ["/commitment"]],
-    ["commitment with loose bits", { commitment: `${"A".repeat(42)}B` }, ["/commitment"]],
-    ["commitment, padded", { commitment: `${"A".repeat(43)}=` }, ["/commitment"]],
-    ["commitment in hex", { commitment: "0".repeat(64) }, ["/commitment"]],
-    ["a member that decides", { can_execute: true }, ["/can_execute"]],
+    ["a window of 29 s", { execution_window_seconds: 29 }, ["/execution_window_seconds"]],
+    ["a window of 30 s", { execution_window_seconds: 30 }, ["NotFound"]],
+    ["a window of a day", { execution_window_seconds: 86_400 }, ["NotFound"]],
+    ["a window of a day and a second", { execution_window_seconds: 86_401 }, ["/execution_window_seconds"]],
+    ["a commitment of 42 characters", { commitment: "A".repeat(42) }, ["/commitment"]],
+    ["a commitment with unused bits set", { commitment: `${"A".repeat(42)}B` }, ["/commitment"]],
+    ["a padded commitment", { commitment: `${"A".repeat(43)}=` }, ["/commitment"]],
+    ["a commitment in hex", { commitment: "0".repeat(64) }, ["/commitment"]],
+    ["an unknown member", { can_execute: true }, ["/can_execute"]],
     [
       "no amount",
       { proposed_action: { action: "a", payment: { currency: "EUR" } } },
       ["/proposed_action/payment/amount"]
     ],
     [
-      "a currency of no country is for the policy to refuse",
+      "an unknown currency, which the policy refuses",
       { proposed_action: { action: "a", payment: { amount: 1, currency: "QQQ" } } },
       ["NotFound"]
     ],
     [
-      "amounts: 0",
+      "an amount of 0",
       { proposed_action: { action: "a", payment: { amount: 0, currency: "EUR" } } },
       ["/proposed_action/payment/amount"]
     ],
     [
-      "attributes: a number",
+      "a number as an attribute",
       { proposed_action: { action: "a", attributes: { n: 1 }, payment: { amount: 1, currency: "EUR" } } },
       ["/proposed_action/attributes/n"]
     ],
     [
-      "attributes: 51",
+      "51 attributes",
       {
         proposed_action: {
           action: "a",
@@ -186,13 +186,13 @@ describe("bodies", () => {
       ["/proposed_action/attributes"]
     ],
     [
-      "attributes: none",
+      "empty attributes",
       { proposed_action: { action: "a", attributes: {}, payment: { amount: 1, currency: "EUR" } } },
       ["NotFound"]
     ]
   ]
   for (const [title, parts, expected] of rows) {
-    it.effect(title, () =>
+    it.effect(`is accepted or refused as required with ${title}`, () =>
       Effect.gen(function* () {
         assert.deepStrictEqual(yield* faults({ ...proposalBody(1), ...parts }), expected)
       }).pipe(Effect.provide(memoryPrograms()))
@@ -200,8 +200,8 @@ describe("bodies", () => {
   }
 })
 
-describe("lists of authorizations", () => {
-  it.effect("newest first, by state, with cursors of their own", () =>
+describe("lists of authorizations (part 5)", () => {
+  it.effect("show the newest first, filter by state, and have cursors of their own", () =>
     Effect.gen(function* () {
       const mandateId = yield* active()
       const ids: Array<string> = []

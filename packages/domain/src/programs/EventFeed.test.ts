@@ -33,8 +33,8 @@ const lived = Effect.gen(function* () {
   return { first, second }
 })
 
-describe("the event feed", () => {
-  it.effect("shows the journal's objects with their mandate, in pages that go on from one another", () =>
+describe("the event feed (part 8)", () => {
+  it.effect("shows the journal's events with their mandate, in pages that continue each other", () =>
     Effect.gen(function* () {
       const { first, second } = yield* lived
       const all = (yield* pages(100)).texts
@@ -57,7 +57,7 @@ describe("the event feed", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("always gives a cursor to go on from, at its end and before the first event too", () =>
+  it.effect("always gives a cursor to continue from, even at its end and before the first event", () =>
     Effect.gen(function* () {
       const empty = yield* readEventFeed({ organization, limit: 1 })
       assert.deepStrictEqual([empty.data, empty.has_more], [[], false])
@@ -94,7 +94,7 @@ describe("the event feed", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("tells a cursor of another history from one that is not its own", () =>
+  it.effect("distinguishes a cursor of another history from one that is not its own", () =>
     Effect.gen(function* () {
       const refusal = (reason: PositionRefused["reason"]) =>
         Effect.flip(
@@ -107,7 +107,7 @@ describe("the event feed", () => {
     })
   )
 
-  it.effect("asks the store for no more than a page of bytes", () =>
+  it.effect("reads no more than one page of bytes from the store", () =>
     Effect.gen(function* () {
       const feed = EventFeed.of({
         read: (query) => {

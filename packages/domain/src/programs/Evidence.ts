@@ -23,15 +23,15 @@ const BASE64_GROUP_BYTES = 3
  */
 const encodePieces = Effect.fnUntraced(function* (texts: Iterable<string>): Effect.fn.Return<string> {
   const pieces: Array<string> = []
-  let held = new Uint8Array(0)
+  let remainder = new Uint8Array(0)
   for (const text of texts) {
-    const bytes = concatBytes(held, utf8ToBytes(text))
+    const bytes = concatBytes(remainder, utf8ToBytes(text))
     const whole = bytes.length - (bytes.length % BASE64_GROUP_BYTES)
     pieces.push(encodeBase64Url(bytes.subarray(0, whole)))
-    held = bytes.slice(whole)
+    remainder = bytes.slice(whole)
     yield* Effect.yieldNow
   }
-  pieces.push(encodeBase64Url(held))
+  pieces.push(encodeBase64Url(remainder))
   return pieces.join("")
 })
 
@@ -77,7 +77,7 @@ const makeEvidence = Effect.fnUntraced(function* (query: {
 
 /**
  * Signed evidence of a mandate's whole lifecycle (part 7, GET /v1/mandates/{mandate_id}/evidence). A process makes one at
- * a time for each organization and queues a few; beyond that the answer is 503 with a time to retry.
+ * a time for each organization and queues a few; beyond that the response is 503 with a time to retry.
  */
 export const readEvidence = Effect.fn("readEvidence")(function* (query: {
   readonly organization: string

@@ -35,7 +35,7 @@ const none = {
   late_executions: 0
 }
 
-describe("a new mandate", () => {
+describe("a new mandate (part 4)", () => {
   it.effect("is shown with every default, and its first event holds the terms and the time zones", () =>
     Effect.gen(function* () {
       yield* fromTheStart
@@ -111,7 +111,7 @@ describe("a new mandate", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("fixes the zone until the last period ends, beyond the window", () =>
+  it.effect("fixes its time zones until the last period ends, beyond the window", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const ends_at = "2027-10-15T00:00:00Z"
@@ -128,7 +128,7 @@ describe("a new mandate", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("of kind SINGLE names no zones; UTC is named like others", () =>
+  it.effect("fixes no time zones if it is SINGLE, and UTC like any other zone", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const one = yield* caller.create(singleBody())
@@ -140,7 +140,7 @@ describe("a new mandate", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("that breaks a rule is refused with every fault, and nothing is stored", () =>
+  it.effect("is refused with every fault if it breaks rules, and nothing is stored", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const refused = yield* Effect.flip(
@@ -155,8 +155,8 @@ describe("a new mandate", () => {
   )
 })
 
-describe("reading", () => {
-  it.effect("records what is due before it is shown, once", () =>
+describe("reading a mandate (part 4)", () => {
+  it.effect("records what is due once, before showing it", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create(
@@ -183,7 +183,7 @@ describe("reading", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("an unknown, malformed or foreign identifier is not found", () =>
+  it.effect("fails with NotFound for an unknown, malformed or foreign identifier", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create()
@@ -207,8 +207,8 @@ describe("reading", () => {
   )
 })
 
-describe("revocation", () => {
-  it.effect("ends a mandate with its reason", () =>
+describe("revocation of a mandate (part 4)", () => {
+  it.effect("ends it with its reason", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create()
@@ -229,8 +229,8 @@ describe("revocation", () => {
   )
 })
 
-describe("lists of mandates", () => {
-  it.effect("newest first, page by page, within their filters", () =>
+describe("lists of mandates (part 4)", () => {
+  it.effect("show the newest first, page by page, within their filters", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const ids: Array<string> = []
@@ -274,7 +274,7 @@ describe("lists of mandates", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("show a state only after it is recorded, whichever state they ask for", () =>
+  it.effect("show a state only after it is recorded, whichever state they filter by", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create()
@@ -285,7 +285,7 @@ describe("lists of mandates", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("bring 200 due streams up to date, and answer 503 with progress when there are more", () =>
+  it.effect("bring 200 due streams up to date, and fail with progress kept when there are more", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       yield* Effect.all(Array.from({ length: 200 }, () => caller.create(singleBody())))
@@ -316,7 +316,7 @@ describe("lists of mandates", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("that cannot record what is due show nothing", () =>
+  it.effect("show nothing if what is due cannot be recorded", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       yield* caller.create()
@@ -329,8 +329,8 @@ describe("lists of mandates", () => {
   )
 })
 
-describe("lists of events", () => {
-  it.effect("ascending, as the very texts that were stored", () =>
+describe("lists of events (part 7)", () => {
+  it.effect("are ascending and hold the stored texts unchanged", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create(recurringBody({}, { description: "Bücher \u{1f4da}" }))
@@ -367,7 +367,7 @@ describe("lists of events", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("hold what came due until now", () =>
+  it.effect("include what has come due until now", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create()
@@ -381,7 +381,7 @@ describe("lists of events", () => {
   )
 })
 
-describe("periods", () => {
+describe("lists of periods (part 4)", () => {
   const setUp = Effect.gen(function* () {
     yield* fromTheStart
     const { resource } = yield* caller.create(
@@ -398,7 +398,7 @@ describe("periods", () => {
     return resource.id
   })
 
-  it.effect("by policy period, the first of each contains from", () =>
+  it.effect("begin for each policy period with the one that contains from", () =>
     Effect.gen(function* () {
       const mandateId = yield* setUp
       const { data } = yield* caller.periods({ mandateId, limit: 2 })
@@ -431,7 +431,7 @@ describe("periods", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("end with the window; from counts as starts_at when earlier", () =>
+  it.effect("end with the window, and take an earlier from as starts_at", () =>
     Effect.gen(function* () {
       const mandateId = yield* setUp
       const late = yield* caller.periods({ mandateId, from: instant("2027-01-31T22:59:59Z"), limit: 100 })

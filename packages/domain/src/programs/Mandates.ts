@@ -47,7 +47,7 @@ const decodeRevoke = decodeBody(RevokeMandateBody)
 
 const CREATE = { operation: KEYED_ROUTES.createMandate, path: {} }
 
-/** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 7). */
+/** The tables that fix each period boundary for the mandate's life, one per distinct zone (part 4). */
 const fixTimeZones = Effect.fnUntraced(function* (
   terms: ProposedTerms
 ): Effect.fn.Return<ReadonlyArray<TimeZoneTable>, ValidationFailed, TimeZones> {
@@ -136,7 +136,7 @@ export const readMandateStream = (query: { readonly organization: string; readon
     : readStream({ organization: query.organization, stream })
 }
 
-/** Records what is due in the streams of a list, up to a bound; with more, progress is kept and the answer is 503 (part 4). */
+/** Records what is due in the streams of a list, up to a bound. With more, progress is kept and the response is 503 (part 4). */
 const settleListed = Effect.fnUntraced(function* (
   organization: string,
   due: ReadonlyArray<string>

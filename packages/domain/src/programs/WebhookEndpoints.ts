@@ -72,8 +72,7 @@ export const webhookTurn = (organization: string) =>
   Effect.succeed(JSON.stringify([organization, "webhook_endpoints"]))
 
 /**
- * Registers an endpoint (part 8, POST /v1/webhook-endpoints). The secret is in this answer and in no other; a replay omits
- * it. The target is checked after the body and before the number of endpoints.
+ * Registers an endpoint (part 8, POST /v1/webhook-endpoints). The secret is in this response alone; a replay omits it. The target is checked after the body and before the number of endpoints.
  */
 export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function* (
   request: WriteRequest
@@ -233,7 +232,7 @@ const writeEndpoint = <E, R>(
       claims: key === undefined ? [] : [key.claim(endpointId)],
       ...(isReactivation ? { spread: { now, over: REACTIVATION_SPREAD_SECONDS * NANOS_PER_SECOND } } : {})
     })
-    // The answer to a reactivation is the last to tell since when events were missed.
+    // The response to a reactivation is the last one with `missed_since`.
     return { resource: webhookEndpointOf({ ...stored, endpoint: next, revision }, secret), replayed: false }
   })
   return untilAppended(
@@ -278,8 +277,8 @@ export const reactivateWebhookEndpoint = Effect.fn("reactivateWebhookEndpoint")(
 )
 
 /**
- * Gives an endpoint a new secret, which alone signs from then on, retries included (part 8, PUT
- * /v1/webhook-endpoints/{id}/secret). It is in this answer alone: a replay omits it and rotates nothing.
+ * Gives an endpoint a new secret, the only one that signs later attempts, retries included (part 8, PUT
+ * /v1/webhook-endpoints/{id}/secret). It is in this response alone: a replay omits it and rotates nothing.
  */
 export const rotateWebhookSecret = Effect.fn("rotateWebhookSecret")((request: EndpointWrite) =>
   writeEndpoint(

@@ -1,4 +1,4 @@
-/** What the identifiers of all deliveries of an event begin with: as old as the event, and as unlikely to be another's. */
+/** What the identifiers of all deliveries of an event begin with: it carries the event's time and 50 of its random bits. */
 export const deliveryStemOf = (eventId: string): string => `dlv_${eventId.slice(4, 14)}${eventId.slice(-10)}`
 
 /** What the identifiers of all deliveries of events to an endpoint end with. */

@@ -10,7 +10,7 @@ const GROWTH = 2.88
 const JITTER = 0.2
 
 /** Delay before retry 1 to 8, in milliseconds, without jitter. */
-const middleOf = (retry: number): number => FIRST_DELAY_MS * GROWTH ** (retry - 1)
+const delayWithoutJitter = (retry: number): number => FIRST_DELAY_MS * GROWTH ** (retry - 1)
 
 /**
  * How long to wait before the given retry (1 to 8) of a delivery, in nanoseconds: 30 s x 2.88^(retry - 1), plus or minus
@@ -22,7 +22,7 @@ export const retryDelay = (retry: number, uniform: number): Nanos => {
     throw new RangeError(`a delivery has retries 1 to ${MAX_ATTEMPTS - 1}`)
   }
   const share = 1 + JITTER * (2 * uniform - 1)
-  return BigInt(Math.round(middleOf(retry) * share)) * NANOS_PER_MILLISECOND
+  return BigInt(Math.round(delayWithoutJitter(retry) * share)) * NANOS_PER_MILLISECOND
 }
 
 /** Bytes of randomness of one `uniformFrom`. */

@@ -10,7 +10,7 @@ export interface StoredDelivery {
   readonly body: string
 }
 
-/** The result of one attempt: the status of the answer, or why there is none. */
+/** The result of one attempt: the status of the response, or why there is none. */
 export interface AttemptResult {
   readonly status?: number
   readonly error?: AttemptError
@@ -20,7 +20,7 @@ export interface AttemptResult {
 
 /**
  * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
- * an attempt whose worker never said how it went; a transport does not answer it.
+ * an attempt whose worker never reported a result; a transport does not return it.
  */
 export type AttemptError =
   | "target_refused"
@@ -34,7 +34,7 @@ export type AttemptError =
 export interface DeliveryAttempt {
   /** When it began. */
   readonly at: Instant
-  /** Status of the answer; absent when there was none. */
+  /** Status of the response; absent when there was none. */
   readonly status?: number
   readonly durationMs: number
   readonly error?: AttemptError
@@ -45,7 +45,7 @@ export interface OpenAttempt {
   /** Names the worker's lease, and fences its result. */
   readonly token: string
   readonly at: Instant
-  /** From then on the worker counts as lost. */
+  /** When the worker starts to count as lost. */
   readonly expiresAt: Instant
   /** That of the endpoint when the attempt began. */
   readonly generation: number
@@ -125,8 +125,8 @@ export const beginAttempt = (
   }
 })
 
-/** Whether the worker of an open attempt counts as lost. */
-export const isExpired = ({ open }: Pick<WebhookDeliveryState, "open">, now: Instant): boolean =>
+/** Whether the lease of an open attempt has run out, so that its worker counts as lost. */
+export const isWorkerLost = ({ open }: Pick<WebhookDeliveryState, "open">, now: Instant): boolean =>
   open !== undefined && open.expiresAt <= now
 
 /** Any 2xx, and nothing else, says that an event has arrived (part 8). */
@@ -190,7 +190,7 @@ export const loseAttempt = (
   uniform: number
 ): WebhookDeliveryState | undefined => {
   const { open } = delivery
-  if (open === undefined || !isExpired(delivery, now)) return undefined
+  if (open === undefined || !isWorkerLost(delivery, now)) return undefined
   const durationMs = Number((now - open.at) / NANOS_PER_MILLISECOND)
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
@@ -205,8 +205,8 @@ export interface Spread {
 }
 
 /**
- * Those of an endpoint's deliveries whose next attempt moves when it is active again: what is due comes evenly one after
- * the other, the longest due first, so that it does not come all at once. The count of attempts goes on.
+ * The deliveries of an endpoint whose next attempt moves when it is active again: those that are due are spread evenly, the
+ * longest due first, so that they do not all come at once. Their count of attempts continues.
  */
 export const afterReactivation = (
   deliveries: ReadonlyArray<WebhookDeliveryState>,

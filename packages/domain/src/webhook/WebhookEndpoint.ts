@@ -9,9 +9,9 @@ export const MAX_FAILED_ATTEMPTS = 20
 export const MAX_EXHAUSTED_DELIVERIES = 10
 
 /** How long events are kept for a disabled endpoint, in seconds: 7 days (part 8). */
-export const HELD_SECONDS = 604_800n
+export const KEPT_SECONDS = 604_800n
 /** How many deliveries are kept for an endpoint while it is disabled (part 8). */
-export const HELD_DELIVERIES = 10_000
+export const KEPT_DELIVERIES = 10_000
 
 /** An endpoint, and the revision that a change of it must name. */
 export interface StoredEndpoint {
@@ -85,7 +85,7 @@ const reachedBy = (counters: Counters): DisabledReason | undefined => {
 /**
  * The endpoint after an attempt (part 8): its counters, and whether 20 failed attempts or 10 exhausted deliveries in a row
  * disable it. Any 2xx resets the first counter, only a delivered journal event the second. Nothing changes when the attempt
- * began before a reactivation or the endpoint has been deleted. A disabled endpoint goes on counting and keeps its reason.
+ * began before a reactivation or the endpoint has been deleted. A disabled endpoint keeps counting and keeps its reason.
  */
 export const afterAttempt = (
   endpoint: WebhookEndpointState,

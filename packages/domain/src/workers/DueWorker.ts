@@ -13,7 +13,7 @@ export const DUE_BATCH = 64
 const LEASE_SECONDS = 30n
 /** Streams of a batch that are brought up to date at once. */
 const AT_ONCE = 8
-/** Longest that one stream may take, and so longest that a stopping worker goes on with it. */
+/** Longest that one stream may take, and so longest that a stopping worker continues with it. */
 export const STREAM_TIMEOUT = "10 seconds"
 /** Longest that a stopping worker tries to release its leases, which expire by themselves. */
 const RELEASE_TIMEOUT = "1 second"
@@ -23,7 +23,7 @@ const TOKEN_BYTES = 16
 type Ports = DueLeases | MandateStore | Randomness
 
 /**
- * Appends what is due on one stream, and answers whether that worked. Once begun it is finished even if interrupted. The
+ * Appends what is due on one stream, and returns whether that succeeded. Once begun it is finished even if interrupted. The
  * stream's revision fences the append, so it does not matter whether the lease is still valid.
  */
 const appendDueOf = ({
@@ -58,7 +58,7 @@ const appendDueOf = ({
 /**
  * One round: leases a batch, appends what is due on each of its streams, releases those. A stream that fails keeps its
  * lease until that expires, so it neither stops the others nor is tried again at once. Interrupted, the round finishes
- * the streams that it has begun and releases the others. Answers how many streams it had.
+ * the streams that it has begun and releases the others. Returns the number of streams.
  */
 export const recordDueTransitions: Effect.Effect<number, StoreUnavailable, Ports> = Effect.gen(function* () {
   const leases = yield* DueLeases
@@ -116,7 +116,7 @@ const round = (failures: number): Effect.Effect<After, never, Ports> =>
 /**
  * Records due transitions until it is interrupted (part 4: reads never wait for it, it only makes them timely). Any
  * number of workers share one store. Idle, it asks once a second; a whole batch is followed by the next at once. While
- * the store cannot be had it asks less and less often, and goes on by itself when that is over.
+ * the store is unavailable it asks less and less often, and recovers by itself.
  */
 export const dueWorker: Effect.Effect<never, never, Ports> = Effect.gen(function* () {
   let failures = 0

@@ -11,7 +11,7 @@ import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEnd
 /** An attempt that has ended, by its delivery as it was when the attempt was opened. */
 export interface EndedAttempt {
   readonly delivery: WebhookDeliveryState
-  /** `lost` when nobody said how it went. */
+  /** `lost` when no result was reported. */
   readonly result: AttemptResult | "lost"
 }
 
@@ -47,7 +47,7 @@ const finishAll = (
   return { endpoint, deliveries }
 }
 
-/** Logs that an endpoint was disabled, for the operator: whoever it belongs to gets no more events. */
+/** Logs for the operator that an endpoint was disabled, since its owner receives no more events. */
 const logDisabled = (before: WebhookEndpointState, after: WebhookEndpointState): Effect.Effect<void> =>
   before.status === after.status
     ? Effect.void
@@ -87,19 +87,19 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
     }
     const fresh = yield* store.reload({ ...place, deliveries: open.map(({ delivery }) => delivery.id) })
     if (fresh.stored === undefined) return stored
-    const isNow = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
+    const reloadedById = new Map(fresh.deliveries.map((delivery) => [delivery.id, delivery]))
     stored = fresh.stored
     at = fresh.now
     open = open.flatMap(({ delivery, result }) => {
-      const current = isNow.get(delivery.id)
+      const current = reloadedById.get(delivery.id)
       return current?.open?.token === tokenOf(delivery) ? [{ delivery: current, result }] : []
     })
   }
 })
 
 /**
- * Records how attempts of several endpoints ended in one write. Answers with each endpoint as it is then; absent is one of
- * which nothing was recorded because somebody else changed it or holds it: that is for `recordEnds`.
+ * Records how attempts of several endpoints ended in one write. Returns each endpoint as it is then; absent where nothing was
+ * recorded because somebody else changed or locks the endpoint, which is left to `recordEnds`.
  */
 export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
   groups: ReadonlyArray<{
@@ -131,7 +131,7 @@ export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
 /** Expired attempts that are loaded at a time. */
 const EXPIRED_BATCH = 100
 
-/** Ends attempts whose workers are lost (part 8). Answers how many there were. */
+/** Ends attempts whose workers are lost (part 8). Returns how many there were. */
 export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, WebhookStore | Randomness> =
   Effect.gen(function* () {
     const store = yield* WebhookStore

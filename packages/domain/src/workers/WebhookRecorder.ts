@@ -42,17 +42,17 @@ const lastEnd = (ended: ReadonlyArray<KnownEnd>): Instant => {
 
 type Ports = WebhookStore | Randomness
 
-/** `run` starts a write in the background; `settled` is told how many attempts are recorded or given up. */
+/** `run` starts a write in the background. `settled` receives the number of attempts that were recorded or given up. */
 interface RecorderOptions {
   readonly run: (write: Effect.Effect<void, never, Ports>) => void
   readonly settled: (count: number) => void
 }
 
 /**
- * Records the ends of attempts; those that come within `WRITE_EVERY` go into one write, whatever their endpoints. An
- * endpoint that somebody else is changing, or whose write fails, is written alone, so that it does not hold up others. A
- * failed write is retried until the leases have expired, when the attempts count as `worker_lost`. If the store recorded
- * an end but its answer was lost, the attempt is no longer open and is not counted twice.
+ * Records the results of attempts; those of `WRITE_EVERY` go into one write, whatever their endpoints. An endpoint that is
+ * being changed concurrently, or whose write fails, is written alone, so that it does not hold up others. A failed write is
+ * retried until the leases have expired, when the attempts count as `worker_lost`. If the store recorded a result but its
+ * confirmation was lost, the attempt is no longer open and is not counted twice.
  */
 export const makeRecorder = ({ run, settled }: RecorderOptions) => {
   const ledgers = new Map<string, Ledger>()
@@ -142,7 +142,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     )
   })
 
-  /** Notes that an attempt begins. Exactly one of what it answers is to be run: how the attempt ended, or that nobody will know. */
+  /** Notes that an attempt begins. Run exactly one of the two returned effects: `ended` with its result, or `abandoned`. */
   return ({ delivery, endpoint, revision }: LeasedDelivery) => {
     const known = { endpoint, revision }
     const fresh: Ledger = { known, open: 0, ended: [], isWriting: false, failures: 0 }

@@ -21,12 +21,12 @@ export const ATTEMPTS_PER_ENDPOINT = 32
 /**
  * A worker begins attempts of one organization up to this fraction of its free capacity, shared equally among as many
  * endpoints as an organization may have. The busier the worker, the smaller the share, so that endpoints that never
- * answer cannot use up its last capacity.
+ * respond cannot use up its last capacity.
  */
 const ORGANIZATION_SHARE_DIVISOR = 4
 /**
- * What every endpoint may have under way however busy its organization is: at most `ASSURED_PER_ENDPOINT`, less as the
- * worker fills up. So an endpoint that answers does not wait for others of its own organization either.
+ * Attempts that every endpoint may have under way however busy its organization is; fewer as the worker fills up. So an
+ * endpoint that responds does not wait for others of its own organization either.
  */
 const ASSURED_PER_ENDPOINT = 4
 const ASSURED_SHARE_DIVISOR = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
@@ -139,7 +139,7 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Leases what is due, as far as there is capacity, and begins it; answers whether there may be more. */
+  /** Leases what is due, as far as there is capacity, and begins it. Returns whether there may be more. */
   const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
     const room = ATTEMPTS_AT_ONCE - underWay
     const limit = Math.min(LEASE_BATCH, room)

@@ -24,7 +24,7 @@ const GROUPS = [
 ] as const
 
 /**
- * The HTTP API: every route, what it takes, what it answers, and every problem. The server, the typed client and
+ * The HTTP API: every route with its requests, responses and problems. The server, the typed client and
  * the OpenAPI document are made from it.
  */
 export class Api extends HttpApi.make("svc")

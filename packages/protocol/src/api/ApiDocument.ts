@@ -35,7 +35,7 @@ const everywhere = (value: unknown, change: (node: Node) => unknown): unknown =>
   return isNode(value) ? change(mapMembers(value, (member) => everywhere(member, change))) : value
 }
 
-/** Answers are open: a later release may add members to them. */
+/** Responses are open: a later release may add members to them. */
 const opened = (node: Node): Node => {
   if (node.additionalProperties !== false) return node
   const { additionalProperties: _, ...rest } = node
@@ -51,7 +51,7 @@ interface OperationFacts {
   readonly hasLocation: boolean
 }
 
-/** Operations whose answer names, in `Location`, what a GET route reads. */
+/** Operations whose response names in `Location` the resource that a GET route reads. */
 const LOCATED = new Set(["createMandate", "createAuthorization", "createWebhookEndpoint"])
 
 const factsOf = (endpoint: HttpApiEndpoint.Top): OperationFacts => {
@@ -213,8 +213,8 @@ const baseUrlOf = (document: Node): string => {
 }
 
 /**
- * Completes the document that is made from the API (part 9): headers of answers, problems, examples, rules that bind
- * members to each other, scopes, and the webhooks. Requests stay closed to unknown members, answers are open to new ones.
+ * Completes the document that is made from the API (part 9): response headers, problems, examples, rules that bind
+ * members to each other, scopes, and the webhooks. Requests stay closed to unknown members; responses are open to new ones.
  */
 export const completeDocument = (groups: ReadonlyArray<HttpApiGroup.Top>) => {
   const endpoints = groups.flatMap(({ endpoints: of }) => Object.values(of))

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode } from "../Problem.ts"
 
-/** Problems that any route may answer, whoever asks. */
+/** Problems that any route may return, with or without an API key. */
 const EVERYWHERE = [
   "malformed_request",
   "method_not_allowed",

@@ -35,7 +35,7 @@ const exampleOf = (code: ProblemCode, baseUrl: string) => {
   }
 }
 
-/** When a code is answered, what to do about it, and whether to repeat the request. */
+/** When a code is returned, what to do about it, and whether to repeat the request. */
 const wordsOf = (code: ProblemCode): string => {
   const { remedy, retryable } = PROBLEMS[code]
   return `${causesOf(code)} ${remedy} ${retryable ? "Retryable." : "Not retryable unchanged."}`
@@ -59,11 +59,11 @@ const responseOf = (status: number, codes: ReadonlyArray<ProblemCode>) => ({
   }
 })
 
-/** The answer of an operation under a status: a component where it stands for one code alone. */
+/** The response of an operation with a status: a component if it has one code only. */
 export const problemAnswer = (status: number, codes: ReadonlyArray<ProblemCode>): object =>
   codes.length === 1 ? { $ref: `#/components/responses/${pascalCase(codes[0]!)}` } : responseOf(status, codes)
 
-/** One answer for each code that stands alone somewhere. */
+/** One response for each code that is the only one of its status somewhere. */
 export const problemResponses = (codes: ReadonlyArray<ProblemCode>) =>
   Object.fromEntries(codes.map((code) => [pascalCase(code), responseOf(PROBLEMS[code].status, [code])]))
 
@@ -76,7 +76,7 @@ export const problemExamples = (codes: ReadonlyArray<ProblemCode>, baseUrl: stri
     ])
   )
 
-/** Every code with when it is answered and what to do: the description of `Problem.code`. */
+/** Every code, when it is returned and what to do: the description of `Problem.code`. */
 export const PROBLEM_CODE_WORDS = PROBLEM_CODES.map(
   (code) => `- \`${code}\` (${PROBLEMS[code].status}): ${wordsOf(code)}`
 ).join("\n")

@@ -1,4 +1,4 @@
-/** A header of answers, as the OpenAPI document declares it. */
+/** A response header as the OpenAPI document declares it. */
 interface DocumentedHeader {
   readonly description: string
   readonly required?: boolean
@@ -14,7 +14,7 @@ const header = (
   required = false
 ) => ({ description, required, schema: { ...schema, examples: [example] } })
 
-/** Every header of answers, by its key in `components.headers`. */
+/** Every response header, by its key in `components.headers`. */
 export const RESPONSE_HEADERS = {
   RequestId: header(
     "Names this request; give it to support. Also request_id of a problem.",
@@ -98,7 +98,7 @@ const WIRE_NAMES: Readonly<Record<HeaderKey, string>> = {
   CacheControlPublic: "Cache-Control"
 }
 
-/** References to these headers, as an answer's `headers`. */
+/** References to these headers, as the `headers` of a response. */
 export const headersNamed = (...keys: ReadonlyArray<HeaderKey>): Readonly<Record<string, object>> =>
   Object.fromEntries(keys.map((key) => [WIRE_NAMES[key], { $ref: `#/components/headers/${key}` }]))
 

@@ -11,8 +11,8 @@ const keyed = groups
   .flatMap((group) => Object.values(group.endpoints) as ReadonlyArray<HttpApiEndpoint.Top>)
   .filter((endpoint) => Context.get(endpoint.annotations, RouteRule).idempotencyKey !== "none")
 
-describe("KEYED_ROUTES", () => {
-  it("holds each route that takes an idempotency key, under its operation id (part 3)", () => {
+describe("the routes that take an idempotency key (part 3)", () => {
+  it("are all listed under their operation ids", () => {
     const declared = keyed.map((endpoint) => [
       Context.getOrElse(endpoint.annotations, OpenApi.Identifier, () => ""),
       `${endpoint.method} ${endpoint.path.replace(/:(\w+)/g, "{$1}")}`
@@ -21,7 +21,7 @@ describe("KEYED_ROUTES", () => {
     assert.strictEqual(declared.length, Object.keys(KEYED_ROUTES).length)
   })
 
-  it("keeps the texts that the fingerprints of stored keys were made from (part 3)", () => {
+  it("keep the texts that the fingerprints of stored keys were made from", () => {
     const digest = requestFingerprint({ operation: "", path: {}, body: KEYED_ROUTES })
     assert.strictEqual(digest, "dTDM7Bbl_-M_8CEKCW4lmzOsirzsPdZSSwtAMl5H3zs")
   })

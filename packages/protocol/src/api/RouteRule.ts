@@ -7,7 +7,7 @@ export interface RouteRule {
   readonly idempotencyKey: "none" | "optional" | "required"
   /** `empty`: the body has no members, so no body and `{}` are the same input. */
   readonly body: "none" | "empty" | "members"
-  /** Media type of the answer. Default `application/json`. */
+  /** Media type of the response. Default `application/json`. */
   readonly mediaType?: string
 }
 

@@ -4,8 +4,8 @@ import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
 import {
   deleted,
-  HELD_DELIVERIES,
-  HELD_SECONDS,
+  KEPT_DELIVERIES,
+  KEPT_SECONDS,
   MAX_WEBHOOK_ENDPOINTS,
   reactivated
 } from "@svc/domain/webhook/WebhookEndpoint"
@@ -44,7 +44,7 @@ import {
 
 /** Writers at once, each with a mandate of its own. */
 const WRITERS = 64
-const HELD = HELD_SECONDS * NANOS_PER_SECOND
+const KEPT = KEPT_SECONDS * NANOS_PER_SECOND
 /** Events of one change, and changes, that are one event more than a disabled endpoint has kept. */
 const MANY = 1000
 const LONG_TEST = { timeout: 120_000 }
@@ -332,12 +332,12 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
           const { organization } = newPlace()
           const endpoint = yield* register(organization)
           const now = yield* storeNow
-          yield* alter(endpoint, disabledSince(now - HELD + HOUR))
+          yield* alter(endpoint, disabledSince(now - KEPT + HOUR))
           yield* recordEvent(organization)
           assert.lengthOf(yield* deliveriesOf(endpoint), 1)
           assert.notProperty(yield* loadStored(endpoint), "missedSince")
 
-          yield* alter(endpoint, disabledSince(now - HELD))
+          yield* alter(endpoint, disabledSince(now - KEPT))
           const before = yield* storeNow
           yield* recordEvent(organization)
           const after = yield* storeNow
@@ -371,7 +371,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
             const first = yield* recordMandate({ organization })
             yield* appendAndLoad(followingChange(first, [revokedFact(first.now)]))
             const disabled = yield* alter(endpoint, disabledSince(yield* storeNow))
-            const streams = yield* Effect.forEach(Array.from({ length: HELD_DELIVERIES / MANY + 1 }), () =>
+            const streams = yield* Effect.forEach(Array.from({ length: KEPT_DELIVERIES / MANY + 1 }), () =>
               recordMandate({ organization })
             )
             yield* Effect.forEach(
@@ -385,7 +385,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
             const stored = yield* loadStored(endpoint)
             assert.deepStrictEqual(stored.endpoint, disabled)
             assert.isDefined(stored.missedSince)
-            assert.lengthOf(yield* deliveriesOf(endpoint), HELD_DELIVERIES + 1)
+            assert.lengthOf(yield* deliveriesOf(endpoint), KEPT_DELIVERIES + 1)
           }),
         LONG_TEST
       )

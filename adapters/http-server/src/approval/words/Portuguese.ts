@@ -3,7 +3,7 @@ import type { PageWords } from "./PageWords.ts"
 const NO_PASSKEY_ALLOWED =
   "Já não há aqui nenhuma chave de acesso sua e este link não permite criar uma. Nada foi aprovado. Volte ao serviço de onde veio e peça um novo link."
 
-/** Words that Portugal and Brazil share: the lock is the device's, since each has a word of its own for a screen. */
+/** Words that Portugal and Brazil share. They speak of the lock of the device, because the two have different words for a screen. */
 export const PORTUGUESE: PageWords = {
   title: "Aprova este pedido?",
   introduction: "Se algo aqui não for o que espera, recuse.",

@@ -1,8 +1,9 @@
 /**
- * Withdraws a compromised signing key: it is out of the key set, without its private half, and never signs again. In
- * the place of the key that signs now, another signs in the same step, and one that is yet to sign is withdrawn with
- * it, since it was kept in the same place. The outcome is `withdrawn` (with the instant of an earlier withdrawal, if
- * there was one) or `unknown`. Rows stay, since whoever adds a key locks the first.
+ * Withdraws a compromised signing key: it leaves the key set, loses its private half, and never signs again. If it is the
+ * current key, as by `signingKeyAt` of the domain, another key signs from the same step on, and a key that has not started
+ * to sign is withdrawn too, because it was stored in the same place. The outcome is `withdrawn` (with the instant of an
+ * earlier withdrawal, if there was one) or `unknown`. Rows are never deleted, because each change of the keys locks the
+ * first one.
  */
 export const withdrawSigningKey = `
 create or replace function {schema}.withdraw_signing_key(

@@ -1,7 +1,7 @@
 /**
  * Makes the deliveries of an event, one for each endpoint that wants it, of the body and the parts of their identifiers that
  * the domain gave (`deliveryIdOf`). Which endpoints want it and what is kept for disabled ones is filtered by columns that
- * the domain filled (`wants`, `holdingOf`, `isKept`).
+ * the domain filled (`wants`, `keptDeliveriesOf`, `isKept`).
  *
  * Called in the transaction that records the event, right after its insert, and only where the organization has an endpoint:
  * most have none, and asking costs less than this call.

@@ -1,6 +1,6 @@
 /**
  * Replaces an endpoint that has the expected revision, and gives the next one; null when it has another. What is left to be
- * kept for a disabled endpoint counts on while it stays disabled, as by `holdingAfter` of the domain: appends count it down
+ * kept for a disabled endpoint counts on while it stays disabled, as by `keptDeliveriesAfter` of the domain: appends count it down
  * without a new revision, so only the row has it.
  */
 export const replaceWebhookEndpoint = `

@@ -19,7 +19,7 @@ const UNITS = {
   YEAR: withNumber("سنة", "سنتين", "سنوات", "سنة")
 } as const
 
-/** The dual is that of the genitive: caps stand after a preposition only. */
+/** The dual is in the genitive, because caps follow a preposition. */
 export const ARABIC: StatementWords = {
   inShort: "باختصار",
   allowOnce: ({ amount, when, who }) => `موافقتك تسمح لـ\u00a0${who} بإجراء دفعة واحدة ${amount}، ${when}.`,

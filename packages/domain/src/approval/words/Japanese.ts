@@ -4,7 +4,7 @@ const EACH = { DAY: "毎日", WEEK: "毎週", MONTH: "毎月", YEAR: "毎年" } 
 
 const UNITS = { DAY: "日", WEEK: "週間", MONTH: "か月", YEAR: "年" } as const
 
-/** Lists are joined by the comma of the sentence, so each limit keeps its own within brackets. */
+/** Lists are joined by the sentence's comma, so each limit puts its own list in brackets. */
 export const JAPANESE: StatementWords = {
   inShort: "要約",
   allowOnce: ({ amount, when, who }) =>

@@ -1,7 +1,7 @@
 import type { Period } from "@svc/protocol/Mandate"
 import type { Language } from "../StatementLanguage.ts"
 
-/** What a payment may amount to. Amounts come formatted. */
+/** Phrases for the amount of a payment. Amounts are passed formatted. */
 export interface AmountWords {
   readonly atMost: (amount: string) => string
   readonly between: (least: string, most: string) => string
@@ -9,11 +9,11 @@ export interface AmountWords {
 }
 
 /**
- * Words of the statement's lines in one language (part 6). A language is complete or it does not compile. Texts are put
- * together here and nowhere else, since every language has an order of its own; what is put in comes formatted.
+ * The words of the statement's lines in one language (part 6). A language with a missing entry does not compile. Phrases are
+ * put together only here, because word order differs between languages. All arguments are passed formatted.
  */
 export interface StatementWords {
-  /** Label of the first line, which says the whole in a sentence. */
+  /** Label of the first line, which summarizes the mandate in a sentence. */
   readonly inShort: string
   /** A sentence. `amount` is one of `ofAmount`, `when` is `until` or `fromUntil`. */
   readonly allowOnce: (said: {
@@ -38,20 +38,20 @@ export interface StatementWords {
 
   readonly whoAsks: string
   readonly whatFor: string
-  /** Label of what the one payment may amount to. */
+  /** Label of the amount of a single payment. */
   readonly amount: string
-  /** Label of what each of many payments may amount to. */
+  /** Label of the amount of each of several payments. */
   readonly eachPayment: string
-  /** Values of those two labels. */
+  /** Values of these two labels. */
   readonly amounts: AmountWords
   readonly howOften: string
   readonly once: string
   readonly repeatedly: string
-  /** "each month", "every 2 months", as it is written in mid-sentence. As a label its first letter becomes a capital. */
+  /** "each month", "every 2 months", as written within a sentence. In a label its first letter is capitalized. */
   readonly each: (unit: Period["unit"], interval: number) => string
-  /** What may be authorized in each period of a budget, and the IANA name of the time zone that its periods begin in. */
+  /** The caps of each period of a budget, and the IANA name of the time zone in which the periods begin. */
   readonly inEachPeriod: (caps: string, timeZone: string) => string
-  /** One period with its bounds and the most that can be authorized in it. */
+  /** One period with its bounds and its caps. */
   readonly inPeriod: (start: string, end: string, caps: string) => string
   readonly inTotal: string
   readonly atMost: (caps: string) => string
@@ -60,17 +60,17 @@ export interface StatementWords {
   readonly actions: string
   readonly merchants: string
   readonly anyMerchant: string
-  /** A caller's word within words of ours. */
+  /** A text of the caller, quoted within the service's own words. */
   readonly quoted: (text: string) => string
-  /** Label of the values that an attribute of a payment may have; its name comes quoted. */
+  /** Label of the values that an attribute of a payment may have. The name is passed quoted. */
   readonly attribute: (name: string) => string
   readonly validFrom: string
   readonly validUntil: string
 }
 
 /**
- * Chooses the form of a word that goes with a number, by the plural rules of Unicode CLDR. A language names the categories
- * that it has, and needs a form for each.
+ * Chooses the form of a word for a number, by the plural rules of Unicode CLDR. A language names its categories and needs a
+ * form for each.
  */
 export const plurals = <Category extends Intl.LDMLPluralRule>(language: Language) => {
   const rules = new Intl.PluralRules(language)

@@ -3,11 +3,11 @@ import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts
 import type { Randomness } from "../../ports/Randomness.ts"
 import type { ApprovalSessionBound, ApprovalSessionClosed } from "../../Refusals.ts"
 import {
-  type ApprovalSubject,
-  approvalSubject,
   type Bearer,
   checkBrowser,
+  type LoggedContext,
   loadOpenSession,
+  loggedContext,
   untilSessionRecorded
 } from "./CeremonySession.ts"
 
@@ -19,7 +19,7 @@ export const admitBearer = Effect.fn("admitBearer")(function* (query: {
   /** Whether this is the ceremony request, which an unbound browser may make. */
   readonly ceremony: boolean
 }): Effect.fn.Return<
-  { readonly bearer: Bearer; readonly about: ApprovalSubject },
+  { readonly bearer: Bearer; readonly about: LoggedContext },
   ApprovalSessionClosed | ApprovalSessionBound | StoreUnavailable,
   MandateStore | Randomness
 > {
@@ -27,5 +27,5 @@ export const admitBearer = Effect.fn("admitBearer")(function* (query: {
   const { session } = yield* untilSessionRecorded(token, loadOpenSession(token))
   const cookie = query.cookieOf(session.id)
   yield* checkBrowser(session, cookie, query.ceremony ? "may_bind" : "must_be_bound")
-  return { bearer: { token, cookie }, about: approvalSubject(session) }
+  return { bearer: { token, cookie }, about: loggedContext(session) }
 })

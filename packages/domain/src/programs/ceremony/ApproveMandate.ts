@@ -18,7 +18,7 @@ import {
 import {
   type Bearer,
   loadBearerSession,
-  recordAnswer,
+  recordDecision,
   refusePasskey,
   untilSessionRecorded
 } from "./CeremonySession.ts"
@@ -61,7 +61,7 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
     const { statement } = challenge
     const approval = approvalRecord({ statement, response, passkey, session, rpId, origin })
     const used = { ...passkey, counter: verified.success.counter, lastUsedAt: formatNanos(current.now) }
-    return yield* recordAnswer(open, {
+    return yield* recordDecision(open, {
       state: "COMPLETED",
       command: { _tag: "Approve", approval },
       subject: { expected: subject.revision, next: afterApprovalWith(subject, used) }

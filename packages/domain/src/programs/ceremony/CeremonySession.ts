@@ -2,7 +2,7 @@ import { Effect, type Redacted, Result } from "effect"
 import type { ApprovalSessionState, SubjectCredentials } from "../../approval/ApprovalSessionState.ts"
 import { secretHash } from "../../approval/BearerSecret.ts"
 import {
-  answered,
+  decidedSession,
   isBoundBrowser,
   returnAddress,
   sessionStateAt,
@@ -22,14 +22,14 @@ export interface Bearer {
   readonly cookie: Redacted.Redacted<string> | undefined
 }
 
-/** What a request of the approval origin is about, for its log. */
-export interface ApprovalSubject {
+/** The identifiers that the log line of a request to the approval origin carries. */
+export interface LoggedContext {
   readonly sessionId: string
   readonly organizationId: string
   readonly mandateId: string
 }
 
-export const approvalSubject = (session: ApprovalSessionState): ApprovalSubject => ({
+export const loggedContext = (session: ApprovalSessionState): LoggedContext => ({
   sessionId: session.id,
   organizationId: session.organizationId,
   mandateId: session.mandateId
@@ -43,7 +43,7 @@ export interface CeremonySession {
 
 type SubjectChange = { readonly expected: "absent" | number; readonly next: SubjectCredentials }
 
-/** Loads the session of a token, whatever its state, everything due recorded. Absent for a token that was never given. */
+/** Loads the session of a token in any state, and records what is due. `undefined` for a token that was never issued. */
 export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
   const store = yield* MandateStore
   const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })
@@ -53,7 +53,7 @@ export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted
   return session === undefined ? undefined : ({ current, session } satisfies CeremonySession)
 })
 
-/** Loads the open session of a token. Spent, superseded, expired and unknown are one answer. */
+/** Loads the open session of a token. A token that is spent, superseded, expired or unknown is refused alike. */
 export const loadOpenSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
   const found = yield* loadSession(token)
   if (found === undefined) return yield* new ApprovalSessionClosed()
@@ -64,7 +64,7 @@ export const loadOpenSession = Effect.fnUntraced(function* (token: Redacted.Reda
   return found
 })
 
-/** Whether the request may come from a browser that the session is not yet bound to: only the one that begins may. */
+/** Whether the request may come from a browser that the session is not bound to yet, as the one that begins the ceremony. */
 export type Binding = "may_bind" | "must_be_bound"
 
 export const checkBrowser = (
@@ -76,14 +76,14 @@ export const checkBrowser = (
     ? Effect.void
     : Effect.fail(new ApprovalSessionBound())
 
-/** Loads the bearer's open session, in the browser that it is bound to. */
+/** Loads the bearer's open session and checks that the request comes from the browser that it is bound to. */
 export const loadBearerSession = Effect.fnUntraced(function* ({ token, cookie }: Bearer, binding: Binding) {
   const open = yield* loadOpenSession(token)
   yield* checkBrowser(open.session, cookie, binding)
   return open
 })
 
-/** Retries an attempt on the session of a token for as long as other writes get in first. */
+/** Retries an attempt on the session of a token for as long as other writes are recorded first. */
 export const untilSessionRecorded = <A, E, R>(
   token: Redacted.Redacted<string>,
   attempt: Effect.Effect<A, E, R>
@@ -104,7 +104,7 @@ export const recordSession = (
     ...subjectChange(session, subject)
   })
 
-/** Refuses what reached verification and failed: its challenge is spent, and the mandate stays as it is. */
+/** Refuses a passkey response that failed verification. Its challenge is spent, and the mandate stays as it is. */
 export const refusePasskey = Effect.fnUntraced(function* (
   { current, session }: CeremonySession,
   cause: unknown
@@ -114,23 +114,23 @@ export const refusePasskey = Effect.fnUntraced(function* (
   return yield* new PasskeyVerificationFailed()
 })
 
-/** Decides the user's answer and records it with the closed session, in one write. */
-export const recordAnswer = Effect.fnUntraced(function* (
+/** Records the user's decision and closes the session, in one write. */
+export const recordDecision = Effect.fnUntraced(function* (
   { current, session }: CeremonySession,
-  answer: {
+  decision: {
     readonly state: "COMPLETED" | "REJECTED"
     readonly command: Command
     readonly subject?: SubjectChange
   }
 ) {
-  const verdict = decide(current.state, current.head.bytes, answer.command, current.now)
+  const verdict = decide(current.state, current.head.bytes, decision.command, current.now)
   if (Result.isFailure(verdict)) return yield* new ApprovalSessionClosed()
   const { facts, boundaries } = verdict.success
   yield* appendFacts(current, {
     facts,
     boundaries: [...boundaries, session.expiresAt],
-    sessions: [answered(session, answer.state)],
-    ...subjectChange(session, answer.subject)
+    sessions: [decidedSession(session, decision.state)],
+    ...subjectChange(session, decision.subject)
   })
   return { redirect_to: returnAddress(session) }
 })

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
 import type { ApprovalSessionBound, ApprovalSessionClosed } from "../../Refusals.ts"
-import { type Bearer, loadBearerSession, recordAnswer, untilSessionRecorded } from "./CeremonySession.ts"
+import { type Bearer, loadBearerSession, recordDecision, untilSessionRecorded } from "./CeremonySession.ts"
 
 /** Declines the mandate (part 6, POST /approve/{token}/decline). */
 export const declineMandate = Effect.fn("declineMandate")(function* (
@@ -14,7 +14,7 @@ export const declineMandate = Effect.fn("declineMandate")(function* (
 > {
   const attempt = Effect.gen(function* () {
     const open = yield* loadBearerSession(bearer, "must_be_bound")
-    return yield* recordAnswer(open, {
+    return yield* recordDecision(open, {
       state: "REJECTED",
       command: { _tag: "Reject", approvalSessionId: open.session.id }
     })

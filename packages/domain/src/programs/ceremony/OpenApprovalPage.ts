@@ -10,9 +10,9 @@ import type { Organizations } from "../../ports/Organizations.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
 import type { ApprovalSessionClosed } from "../../Refusals.ts"
 import {
-  type ApprovalSubject,
-  approvalSubject,
+  type LoggedContext,
   loadOpenSession,
+  loggedContext,
   organizationNameOf,
   untilSessionRecorded
 } from "./CeremonySession.ts"
@@ -27,11 +27,11 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     readonly locale: Language
     readonly lines: ReadonlyArray<DisplayLine>
     readonly way: WayToApprove
-    /** Back to the caller without an answer; it looks the same as the way back after one. */
+    /** The way back to the caller without a decision; it looks the same as after one. */
     readonly returnAddress: string
     readonly now: Instant
     readonly expiresAt: Instant
-    readonly about: ApprovalSubject
+    readonly about: LoggedContext
   },
   ApprovalSessionClosed | StoreUnavailable,
   MandateStore | Randomness | Organizations
@@ -45,6 +45,6 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     returnAddress: returnAddress(session),
     now: current.now,
     expiresAt: session.expiresAt,
-    about: approvalSubject(session)
+    about: loggedContext(session)
   }
 })

@@ -3,28 +3,23 @@ import { type ClosedCause, closedCause } from "../../approval/ClosedCause.ts"
 import { isBoundBrowser, returnAddress } from "../../approval/SessionLifecycle.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
-import {
-  type ApprovalSubject,
-  approvalSubject,
-  loadSession,
-  untilSessionRecorded
-} from "./CeremonySession.ts"
+import { type LoggedContext, loadSession, loggedContext, untilSessionRecorded } from "./CeremonySession.ts"
 
 /** What the page of a closed link says (part 6, GET /approve/{token}). */
 export interface ClosedLink {
   readonly cause: ClosedCause
-  /** Back to the caller: for the browser that began the ceremony, and for whoever has the link if none ever did. */
+  /** The way back to the caller: for the browser that began the ceremony, or for every bearer if none did. */
   readonly returnAddress?: string
-  /** Whether a browser began the ceremony, and this request does not prove to come from it. */
+  /** Whether a browser began the ceremony and this request is not proven to come from it. */
   readonly isBoundElsewhere: boolean
   /** Absent for an unknown link. */
-  readonly about?: ApprovalSubject
+  readonly about?: LoggedContext
 }
 
-/** A token that was never given. */
+/** A token that was never issued. */
 export const UNKNOWN_LINK: ClosedLink = { cause: "unknown", isBoundElsewhere: false }
 
-/** Says of a link that is closed why it is, as far as the bearer may know. */
+/** Why a link is closed, as far as its bearer may know. */
 export const readClosedLink = Effect.fn("readClosedLink")(function* (query: {
   readonly token: Redacted.Redacted<string>
   /** The cookie's name holds the session's identifier, so it is picked once that is known. */
@@ -39,6 +34,6 @@ export const readClosedLink = Effect.fn("readClosedLink")(function* (query: {
     cause: closedCause(session, current.state.mandate, isBound),
     ...(leadsBack ? { returnAddress: returnAddress(session) } : {}),
     isBoundElsewhere: !leadsBack,
-    about: approvalSubject(session)
+    about: loggedContext(session)
   }
 })

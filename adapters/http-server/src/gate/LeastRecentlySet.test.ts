@@ -1,8 +1,8 @@
 import { assert, it } from "@effect/vitest"
-import { makeLeastRecentlyUsed } from "./LeastRecentlyUsed.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
-it("LeastRecentlyUsed evicts the entry that was set least recently once its capacity is exceeded", () => {
-  const entries = makeLeastRecentlyUsed<number>(2)
+it("LeastRecentlySet evicts the entry that was set least recently once its capacity is exceeded", () => {
+  const entries = makeLeastRecentlySet<number>(2)
   entries.set("a", 1)
   entries.set("b", 2)
   entries.set("a", 3)
@@ -11,8 +11,8 @@ it("LeastRecentlyUsed evicts the entry that was set least recently once its capa
   assert.deepStrictEqual([entries.get("a"), entries.get("c")], [3, 4])
 })
 
-it("LeastRecentlyUsed evicts nothing for a key that it already holds", () => {
-  const entries = makeLeastRecentlyUsed<number>(2)
+it("LeastRecentlySet evicts nothing for a key that it already holds", () => {
+  const entries = makeLeastRecentlySet<number>(2)
   entries.set("a", 1)
   entries.set("b", 2)
   entries.set("b", 3)

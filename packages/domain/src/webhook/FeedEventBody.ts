@@ -18,10 +18,10 @@ const isOfMandate = (event: FeedEvent): event is FeedEvent & { readonly type: Ma
   event.type.startsWith("mandate.")
 
 /**
- * The body that webhooks of an event have (part 8), for whoever has the event alone, as GET /v1/events shows it: the same
- * bytes as `notification` of the sealed event. Throws when an approval does not say when the window starts.
+ * The webhook body of an event (part 8), made from the event as GET /v1/events shows it: the same bytes as `notification`
+ * of the sealed event. Throws when an approval does not say when the window starts.
  */
-export const notificationOf = (event: FeedEvent): string =>
+export const webhookBodyOfFeedEvent = (event: FeedEvent): string =>
   webhookBody({
     id: event.id,
     type: event.type,

@@ -1,5 +1,5 @@
 /** A map of at most `capacity` entries: setting one beyond that evicts the entry that was set least recently. */
-export interface LeastRecentlyUsed<Value> {
+export interface LeastRecentlySet<Value> {
   readonly get: (key: string) => Value | undefined
   readonly has: (key: string) => boolean
   readonly delete: (key: string) => void
@@ -7,7 +7,7 @@ export interface LeastRecentlyUsed<Value> {
   readonly set: (key: string, value: Value) => void
 }
 
-export const makeLeastRecentlyUsed = <Value>(capacity: number): LeastRecentlyUsed<Value> => {
+export const makeLeastRecentlySet = <Value>(capacity: number): LeastRecentlySet<Value> => {
   const entries = new Map<string, Value>()
   return {
     get: (key) => entries.get(key),

@@ -6,7 +6,7 @@ import { evolve } from "../src/mandate/Evolve.ts"
 import type { JournalFact } from "../src/mandate/JournalFact.ts"
 import type { StreamState } from "../src/mandate/MandateState.ts"
 import { readEventFeed } from "../src/programs/EventFeed.ts"
-import { notificationOf } from "../src/webhook/EventNotification.ts"
+import { webhookBodyOfFeedEvent } from "../src/webhook/FeedEventBody.ts"
 import { fromTheStart, memoryPrograms, setTo } from "./MemoryPrograms.ts"
 
 const caller = makeCaller()
@@ -54,7 +54,7 @@ describe("the body of an event's webhooks, from the feed alone", () => {
       yield* story
       const { data } = yield* readEventFeed({ organization, limit: 100 })
       const events = data.map((text): FeedEvent => JSON.parse(text))
-      const said = events.map((event) => JSON.parse(notificationOf(event)).data)
+      const said = events.map((event) => JSON.parse(webhookBodyOfFeedEvent(event)).data)
       assert.deepStrictEqual(said, saidByFold(events))
       assert.deepStrictEqual([...new Set(said.map(({ state }) => state))].sort(), [
         "ACTIVE",
