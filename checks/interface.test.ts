@@ -17,9 +17,9 @@ import {
 } from "@svc/protocol/Authorization"
 import { Api } from "@svc/protocol/api/Api"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
-import { EvidenceEnvelope } from "@svc/protocol/EvidenceEnvelope"
+import { EvidenceEnvelope } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { JsonWebKeyEs256 } from "@svc/protocol/evidence/KeySet"
 import { JournalEvent, JournalEventType } from "@svc/protocol/Journal"
-import { JsonWebKeyEs256 } from "@svc/protocol/KeySet"
 import {
   CreateMandateBody,
   Mandate,
@@ -30,7 +30,7 @@ import {
 } from "@svc/protocol/Mandate"
 import { Passkey } from "@svc/protocol/Passkey"
 import { PROBLEM_CODES, PROBLEMS, Problem } from "@svc/protocol/Problem"
-import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
+import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from "@svc/protocol/webhook/WebhookEndpoint"
 import { Context } from "effect"
 import type { HttpApiGroup } from "effect/http-api"
 import { markdownFiles, partFiles } from "./Documents.ts"

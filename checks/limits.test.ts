@@ -19,15 +19,15 @@ import {
   EXECUTION_WINDOW_MIN_SECONDS,
   MAX_ATTRIBUTES
 } from "@svc/protocol/Authorization"
-import { OPENING_BYTES } from "@svc/protocol/Commitment"
-import { MAX_EVIDENCE_PAYLOAD_BYTES } from "@svc/protocol/EvidenceEnvelope"
-import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
+import { OPENING_BYTES } from "@svc/protocol/evidence/Commitment"
+import { MAX_EVIDENCE_PAYLOAD_BYTES } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { MAX_JSON_DEPTH } from "@svc/protocol/json/StrictJson"
 import * as Mandate from "@svc/protocol/Mandate"
 import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
-import { MAX_JSON_DEPTH } from "@svc/protocol/StrictJson"
+import { LIST_LIMIT_MAX } from "@svc/protocol/request/ListPage"
 import { TEXT_MAX_CODE_POINTS } from "@svc/protocol/Text"
-import { WEBHOOK_URL_MAX_CODE_POINTS } from "@svc/protocol/WebhookEndpoint"
-import { WEBHOOK_SECRET_BYTES, WEBHOOK_TOLERANCE_SECONDS } from "@svc/protocol/WebhookSignature"
+import { WEBHOOK_URL_MAX_CODE_POINTS } from "@svc/protocol/webhook/WebhookEndpoint"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_TOLERANCE_SECONDS } from "@svc/protocol/webhook/WebhookSignature"
 import { documentedLimits } from "./Documents.ts"
 
 const LIMITS: Readonly<Record<string, number>> = {

@@ -1,6 +1,6 @@
 import { WebhookTransport } from "@svc/domain/ports/WebhookTransport"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
-import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Effect, ManagedRuntime } from "effect"
 
 export const SECRET = `svc_wh_${Buffer.alloc(32, 7).toString("base64url")}`

@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import * as fc from "fast-check"
 
 /** A body as text in parts, which can hold what no JSON value can: repeated members, numbers out of bounds. */

@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Effect } from "effect"
 import type { ListedRoute } from "./RouteList.ts"

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { verifyWebhookSignature } from "@svc/protocol/WebhookSignature"
+import { verifyWebhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { ConfigProvider, Console, Effect, Fiber, Result } from "effect"
 import { svc } from "../src/command/SvcCommand.ts"
 import type { StartFault } from "../src/start/StartFault.ts"

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import type { SchemaAST } from "effect"
 
 /**

@@ -15,7 +15,7 @@ import { type Asking, type House, makeBrowser } from "@svc/http-server/test/Appr
 import { assertDocumented } from "@svc/http-server/test/DocumentedAnswer"
 import { ask, type RawAnswer } from "@svc/http-server/test/RawExchange"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { commitmentOf, OPENING_BYTES } from "@svc/protocol/Commitment"
+import { commitmentOf, OPENING_BYTES } from "@svc/protocol/evidence/Commitment"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { type AssertionRequest, makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
-import { verifyWebhookSignature } from "@svc/protocol/WebhookSignature"
+import { verifyWebhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Effect, Result } from "effect"
 import {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
+import { WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Effect, Layer, Metric } from "effect"
 import { Canaries } from "./Canaries.ts"

@@ -1,6 +1,6 @@
 import type { TargetRefused } from "@svc/domain/ports/WebhookTransport"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
-import { parseStrictJson } from "@svc/protocol/StrictJson"
+import { isJsonObject, type JsonValue } from "@svc/protocol/json/Json"
+import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { Data, Effect, Result } from "effect"
 import { exchange, type GuardedAnswer, type GuardedClientOptions } from "./GuardedClient.ts"
 import type { ExchangeFailed } from "./GuardedConnection.ts"

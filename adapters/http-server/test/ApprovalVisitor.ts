@@ -6,7 +6,7 @@ import { createMandate, readMandate, revokeMandate } from "@svc/domain/programs/
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"

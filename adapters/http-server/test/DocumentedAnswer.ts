@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"
 import { openApiText } from "../src/reference/DocumentRoutes.ts"

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
 
 /** The object at a path of member names; a test that finds none there fails. */
 export const objectAt = (value: JsonValue, ...path: ReadonlyArray<string>): JsonObject => {

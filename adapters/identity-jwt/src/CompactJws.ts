@@ -1,8 +1,8 @@
 import type { IdentityAlgorithm } from "@svc/domain/organization/Organization"
 import { IDENTITY_ASSERTION_MAX_CHARACTERS } from "@svc/protocol/ApprovalSession"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { isJsonObject, type JsonObject } from "@svc/protocol/Json"
-import { parseStrictJson } from "@svc/protocol/StrictJson"
+import { isJsonObject, type JsonObject } from "@svc/protocol/json/Json"
+import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { Result } from "effect"
 import type { IdentityFault } from "./IdentityFault.ts"
 

@@ -1,5 +1,5 @@
 import type { VerifiedIdentity } from "@svc/domain/ports/IdentityVerifier"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { isWellFormedText, TEXT_MAX_CODE_POINTS } from "@svc/protocol/Text"
 import { type Instant, NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Result } from "effect"

@@ -1,5 +1,5 @@
-import { isJsonObject } from "@svc/protocol/Json"
-import { parseStrictJson } from "@svc/protocol/StrictJson"
+import { isJsonObject } from "@svc/protocol/json/Json"
+import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { Result } from "effect"
 import type { PasskeyFault } from "./PasskeyFault.ts"
 

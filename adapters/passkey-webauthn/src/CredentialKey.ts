@@ -1,7 +1,7 @@
 import { decodeCredentialPublicKey } from "@simplewebauthn/server/helpers"
-import { isEd25519PublicKey } from "@svc/protocol/Ed25519"
-import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES } from "@svc/protocol/P256"
-import { rsaKeyFault } from "@svc/protocol/RsaPublicKey"
+import { isEd25519PublicKey } from "@svc/protocol/crypto/Ed25519"
+import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES } from "@svc/protocol/crypto/P256"
+import { rsaKeyFault } from "@svc/protocol/crypto/RsaPublicKey"
 
 /** COSE algorithms of the passkeys that we accept: ES256, EdDSA with Ed25519, RS256 (part 6). */
 export const ES256 = -7

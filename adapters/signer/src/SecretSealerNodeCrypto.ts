@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomFillSync } from "node:crypto"
 import { SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalBytes } from "@svc/protocol/CanonicalJson"
+import { canonicalBytes } from "@svc/protocol/json/CanonicalJson"
 import { Data, Effect, Layer, Redacted } from "effect"
 
 /** Length of a master key, in bytes. */

@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Signer } from "@svc/domain/ports/Signer"
-import { verifyP256 } from "@svc/protocol/P256"
+import { verifyP256 } from "@svc/protocol/crypto/P256"
 import { signerSuite } from "@svc/testkit/SignerSuite"
 import { Effect, Redacted } from "effect"
 import { isLowS, P256_ORDER, toLowS } from "./LowS.ts"

@@ -1,7 +1,12 @@
 import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import { JsonWebKeyEs256, type KeySet, publicKeyToJwk } from "@svc/protocol/KeySet"
-import { isP256PublicKey, P256_COORDINATE_BYTES, P256_PUBLIC_KEY_BYTES, verifyP256 } from "@svc/protocol/P256"
+import {
+  isP256PublicKey,
+  P256_COORDINATE_BYTES,
+  P256_PUBLIC_KEY_BYTES,
+  verifyP256
+} from "@svc/protocol/crypto/P256"
+import { JsonWebKeyEs256, type KeySet, publicKeyToJwk } from "@svc/protocol/evidence/KeySet"
 import { Data, Effect, Redacted, Schema } from "effect"
 
 /** A private P-256 key as a JWK. Other members are ignored; `kid` follows from the point. */

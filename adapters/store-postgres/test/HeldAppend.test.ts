@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { formatInstant, formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import {
   type Caller,

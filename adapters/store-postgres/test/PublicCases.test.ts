@@ -3,9 +3,9 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Signer } from "@svc/domain/ports/Signer"
-import { verifyEventHash } from "@svc/protocol/EventHash"
-import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
-import type { JsonObject } from "@svc/protocol/Json"
+import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
+import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import {
   type Caller,

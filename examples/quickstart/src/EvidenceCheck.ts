@@ -1,4 +1,4 @@
-import { verifyEvidence, verifyEvidenceBytes } from "@svc/protocol/EvidenceEnvelope"
+import { verifyEvidence, verifyEvidenceBytes } from "@svc/protocol/evidence/EvidenceEnvelope"
 import { Result } from "effect"
 import { type Json, say } from "./Caller.ts"
 

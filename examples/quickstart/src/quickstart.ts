@@ -4,7 +4,7 @@
  */
 
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { commitmentOf } from "@svc/protocol/Commitment"
+import { commitmentOf } from "@svc/protocol/evidence/Commitment"
 import { type Answer, type Caller, expect, isHelpPrinted, type Json, say, withCaller } from "./Caller.ts"
 import { approve, decline } from "./EndUser.ts"
 import { checkEvidence } from "./EvidenceCheck.ts"

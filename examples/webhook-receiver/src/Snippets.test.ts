@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { WEBHOOKS } from "@svc/protocol/api/WebhookDocument"
-import { webhookSignature } from "@svc/protocol/WebhookSignature"
+import { webhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { afterAll, assert, describe, it } from "vitest"
 
 const WEBHOOKS_PAGE = readFileSync(new URL("../../../docs/webhooks.md", import.meta.url), "utf8")

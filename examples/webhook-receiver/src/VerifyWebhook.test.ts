@@ -1,4 +1,4 @@
-import { webhookSignature } from "@svc/protocol/WebhookSignature"
+import { webhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { assert, describe, it } from "vitest"
 import { isAuthentic } from "./VerifyWebhook.ts"
 

@@ -1,5 +1,5 @@
 /** A user's way through an approval, step by step, with a device and a backend of their own. */
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { harnessOrganization, makeCaller, singleBody } from "@svc/testkit/ProgramHarness"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"

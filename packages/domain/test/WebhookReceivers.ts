@@ -1,6 +1,6 @@
 /** Receivers of webhooks that answer as a test says, without a network, and remember what they got. */
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
-import { verifyWebhookSignature } from "@svc/protocol/WebhookSignature"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
+import { verifyWebhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { harnessOrganization, makeCaller } from "@svc/testkit/ProgramHarness"
 import { Clock, Effect, Layer, Result } from "effect"
 import { TargetRefused, WebhookTransport } from "../src/ports/WebhookTransport.ts"

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { CALLER_DUTIES } from "./CallerDuties.ts"
-import { Commitment, CommitmentOpening } from "./Commitment.ts"
 import { described } from "./Described.ts"
+import { Commitment, CommitmentOpening } from "./evidence/Commitment.ts"
 import { AuthorizationId, MandateId } from "./Identifier.ts"
 import { Amount, AttributeName, Counter, CurrencyCode, integerBetween } from "./Mandate.ts"
 import { Text } from "./Text.ts"

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs"
-import type { JsonObject } from "../src/Json.ts"
+import type { JsonObject } from "../src/json/Json.ts"
 
 /** Known answers of every byte format, as `vectors.json` beside this file holds them. */
 export interface ByteVectors {

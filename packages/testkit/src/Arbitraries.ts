@@ -1,4 +1,4 @@
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import * as fc from "fast-check"
 
 /** The bounds of a made-up mandate, as its model knows them. Amounts in minor units, times in milliseconds. */

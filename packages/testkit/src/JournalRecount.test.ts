@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { sealEventText } from "@svc/protocol/EventHash"
+import { sealEventText } from "@svc/protocol/evidence/EventHash"
 import { sourceOf } from "@svc/protocol/Journal"
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { collectChecks } from "./AuditLog.ts"
 import { type Recorded, recountJournals } from "./JournalRecount.ts"
 

@@ -4,8 +4,8 @@ import type { MandateState, OpenReservation, StreamState } from "@svc/domain/man
 import { usageAt } from "@svc/domain/mandate/Usage"
 import { evaluatePolicy } from "@svc/domain/policy/PolicyEvaluation"
 import type { LoadedStream } from "@svc/domain/ports/MandateStore"
-import { verifyEventHash } from "@svc/protocol/EventHash"
-import type { JsonObject } from "@svc/protocol/Json"
+import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 
 /** What a journal's texts lead to when they are folded from the first. */

@@ -13,10 +13,10 @@ import type { AuthorizationState, Counters, MandateState, StreamHead } from "@sv
 import { type SealedEvent, sealEvent } from "@svc/domain/mandate/SealedEvent"
 import type { ClaimKind, LoadedStream, StreamChange, UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { commitmentOf, OPENING_BYTES } from "@svc/protocol/Commitment"
+import { commitmentOf, OPENING_BYTES } from "@svc/protocol/evidence/Commitment"
+import { policyDigest } from "@svc/protocol/evidence/PolicyDigest"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES, type IdentifierPrefix } from "@svc/protocol/Identifier"
 import type { Policy } from "@svc/protocol/Mandate"
-import { policyDigest } from "@svc/protocol/PolicyDigest"
 import {
   formatInstant,
   formatNanos,

@@ -4,7 +4,7 @@ import {
   verifyWebhookSignature,
   WEBHOOK_TOLERANCE_SECONDS,
   type WebhookSignatureFault
-} from "@svc/protocol/WebhookSignature"
+} from "@svc/protocol/webhook/WebhookSignature"
 import { Clock, Console, Context, Effect, Redacted, Result } from "effect"
 import { webhookSecretConfig, webhookSecretIn } from "../config/Config.ts"
 import { parseWebhookSecret } from "../config/SettingParsers.ts"

@@ -1,6 +1,6 @@
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { type LogLevel, Redacted } from "effect"
 

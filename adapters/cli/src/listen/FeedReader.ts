@@ -1,5 +1,5 @@
 import { FeedEvent } from "@svc/protocol/Journal"
-import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
+import { LIST_LIMIT_MAX } from "@svc/protocol/request/ListPage"
 import { Effect, Redacted, Schema } from "effect"
 
 /** A server, and the API key of the organization whose events are read. */

@@ -1,7 +1,7 @@
 import { webhookBodyOfFeedEvent } from "@svc/domain/webhook/FeedEventBody"
 import { isSuccess } from "@svc/domain/webhook/WebhookDelivery"
 import type { FeedEvent } from "@svc/protocol/Journal"
-import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Effect, Redacted } from "effect"
 
 /** The address that events are forwarded to, and the secret that signs them. */

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/WebhookSignature"
+import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
 import type { Effect, Redacted } from "effect"
 import { readSecretFile } from "../config/SecretFile.ts"
 import { parseWebhookSecret } from "../config/SettingParsers.ts"

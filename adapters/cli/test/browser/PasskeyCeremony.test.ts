@@ -1,6 +1,6 @@
 import { assert, it } from "@effect/vitest"
-import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
 import type { Page } from "playwright-core"
 import {
   approveThrough,

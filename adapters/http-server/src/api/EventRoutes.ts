@@ -1,6 +1,6 @@
 import { readEventFeed } from "@svc/domain/programs/EventFeed"
 import { EventsApi } from "@svc/protocol/api/EventsApi"
-import { LIST_LIMIT_DEFAULT } from "@svc/protocol/ListPage"
+import { LIST_LIMIT_DEFAULT } from "@svc/protocol/request/ListPage"
 import { Effect } from "effect"
 import { groupRoutes } from "./GroupRoutes.ts"
 import { textPage } from "./TextPage.ts"

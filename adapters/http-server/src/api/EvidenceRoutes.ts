@@ -1,6 +1,6 @@
 import { readEvidence } from "@svc/domain/programs/Evidence"
 import { EvidenceApi } from "@svc/protocol/api/EvidenceApi"
-import type { EvidenceEnvelope } from "@svc/protocol/EvidenceEnvelope"
+import type { EvidenceEnvelope } from "@svc/protocol/evidence/EvidenceEnvelope"
 import { Effect } from "effect"
 import { answer, JsonText } from "./Answer.ts"
 import { groupRoutes } from "./GroupRoutes.ts"

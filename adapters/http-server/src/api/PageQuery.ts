@@ -1,4 +1,4 @@
-import { LIST_LIMIT_DEFAULT } from "@svc/protocol/ListPage"
+import { LIST_LIMIT_DEFAULT } from "@svc/protocol/request/ListPage"
 
 /** The `limit` of a list request, with its default, and its `cursor`, if any. */
 export const pageQuery = (query: {

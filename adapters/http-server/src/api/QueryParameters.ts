@@ -1,4 +1,4 @@
-import { LIST_LIMIT_MAX } from "@svc/protocol/ListPage"
+import { LIST_LIMIT_MAX } from "@svc/protocol/request/ListPage"
 import { Result, Schema, SchemaIssue } from "effect"
 import { parseQuery } from "../gate/QueryString.ts"
 import { malformedQuery, NO_QUERY_DETAIL } from "../gate/RequestSteps.ts"

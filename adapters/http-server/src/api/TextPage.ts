@@ -1,4 +1,4 @@
-import type { ListPage } from "@svc/protocol/ListPage"
+import type { ListPage } from "@svc/protocol/request/ListPage"
 import { JsonText } from "./Answer.ts"
 
 /** A page of events as the very JSON texts that were hashed, since serializing them again could differ. */

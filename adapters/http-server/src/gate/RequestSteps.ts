@@ -1,5 +1,5 @@
-import { emptyBodyFaults } from "@svc/protocol/DecodeBody"
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
+import { emptyBodyFaults } from "@svc/protocol/request/DecodeBody"
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Refused } from "../http/ProblemResponse.ts"

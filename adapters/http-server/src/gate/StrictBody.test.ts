@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { decodeBody } from "@svc/protocol/DecodeBody"
 import { CreateMandateBody } from "@svc/protocol/Mandate"
+import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { Result } from "effect"
 import { parseBody } from "./StrictBody.ts"
 

@@ -1,6 +1,6 @@
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
+import { illFormedStrings, parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
-import { illFormedStrings, parseStrictJson } from "@svc/protocol/StrictJson"
 import { ByteSize, Effect, Result } from "effect"
 import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { Refused } from "../http/ProblemResponse.ts"

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { CALLER_DUTIES } from "@svc/protocol/CallerDuties"
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { objectAt } from "../../test/JsonNode.ts"
 import { openApiText } from "./DocumentRoutes.ts"
 

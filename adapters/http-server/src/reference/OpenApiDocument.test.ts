@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { createConfig, lintFromString } from "@redocly/openapi-core"
 import { Validator } from "@seriousme/openapi-schema-validator"
-import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import { PROBLEM_CODES } from "@svc/protocol/Problem"
 import { Ajv2020 } from "ajv/dist/2020.js"
 import formats from "ajv-formats"

@@ -6,7 +6,7 @@ import {
   type SigningKeyRecords,
   SigningKeyUnknown
 } from "@svc/domain/ports/SigningKeyRecords"
-import type { JsonWebKeyEs256 } from "@svc/protocol/KeySet"
+import type { JsonWebKeyEs256 } from "@svc/protocol/evidence/KeySet"
 import { Effect } from "effect"
 import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"

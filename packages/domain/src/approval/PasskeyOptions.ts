@@ -1,4 +1,4 @@
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import type { PasskeyRecord } from "./ApprovalSessionState.ts"
 
 /** COSE algorithms that a passkey may have, in order of preference: ES256, EdDSA, RS256 (part 6). */

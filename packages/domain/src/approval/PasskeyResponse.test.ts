@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { Result } from "effect"
 import { readAuthenticationResponse, readRegistrationResponse } from "./PasskeyResponse.ts"
 

@@ -1,6 +1,6 @@
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/Json"
-import { jsonPointer } from "@svc/protocol/JsonPointer"
+import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
+import { jsonPointer } from "@svc/protocol/json/JsonPointer"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Result } from "effect"
 

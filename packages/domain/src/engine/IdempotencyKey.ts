@@ -1,4 +1,4 @@
-import { requestFingerprint } from "@svc/protocol/RequestFingerprint"
+import { requestFingerprint } from "@svc/protocol/request/RequestFingerprint"
 import { Effect } from "effect"
 import type { ClaimHolder, UniqueClaim } from "../ports/MandateStore.ts"
 import { IdempotencyKeyReused } from "../Refusals.ts"

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, Result } from "effect"
 import type { Organization } from "../organization/Organization.ts"

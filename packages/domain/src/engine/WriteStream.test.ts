@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
-import { parseStrictJson } from "@svc/protocol/StrictJson"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
+import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { StoreFaults } from "@svc/testkit/FaultyStore"
 import {
   cancelReport,

@@ -1,7 +1,7 @@
 import { CancellationBody } from "@svc/protocol/Authorization"
-import { decodeBody } from "@svc/protocol/DecodeBody"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
+import { isJsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import type { MemberFault } from "@svc/protocol/Problem"
+import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { Result } from "effect"
 
 const decodeMembers = decodeBody(CancellationBody)

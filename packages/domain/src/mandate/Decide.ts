@@ -6,9 +6,9 @@ import type {
   RefundBody
 } from "@svc/protocol/Authorization"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
-import { openingMatches } from "@svc/protocol/Commitment"
-import type { JsonValue } from "@svc/protocol/Json"
+import { openingMatches } from "@svc/protocol/evidence/Commitment"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { ApprovalRecord } from "../approval/ApprovalStatement.ts"

@@ -1,10 +1,10 @@
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
 import { minorUnit } from "@svc/protocol/Currency"
-import type { JsonValue } from "@svc/protocol/Json"
-import { jsonPointer } from "@svc/protocol/JsonPointer"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
+import type { JsonValue } from "@svc/protocol/json/Json"
+import { jsonPointer } from "@svc/protocol/json/JsonPointer"
 import { type CreateMandateBody, MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandate"
 import type { MemberFault } from "@svc/protocol/Problem"
-import { repeatedEntries } from "@svc/protocol/RepeatedEntries"
+import { repeatedEntries } from "@svc/protocol/request/RepeatedEntries"
 import {
   formatInstant,
   formatNanos,

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalBytes } from "@svc/protocol/CanonicalJson"
-import type { JsonValue } from "@svc/protocol/Json"
+import { canonicalBytes } from "@svc/protocol/json/CanonicalJson"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import type { OutcomeConflictData } from "./JournalFact.ts"
 
 /**

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
-import { eventHash } from "@svc/protocol/EventHash"
-import type { JsonObject } from "@svc/protocol/Json"
+import { eventHash } from "@svc/protocol/evidence/EventHash"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import {
   after,
   approve,

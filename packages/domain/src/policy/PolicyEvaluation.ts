@@ -1,5 +1,5 @@
 import type { Decision, ProposedAction, Reason } from "@svc/protocol/Authorization"
-import { jsonPointer } from "@svc/protocol/JsonPointer"
+import { jsonPointer } from "@svc/protocol/json/JsonPointer"
 import type { MandateStateName, Policy } from "@svc/protocol/Mandate"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { capsIn } from "../calendar/PeriodGeometry.ts"

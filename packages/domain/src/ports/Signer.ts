@@ -1,4 +1,4 @@
-import type { KeySet } from "@svc/protocol/KeySet"
+import type { KeySet } from "@svc/protocol/evidence/KeySet"
 import { Context, Data, type Effect } from "effect"
 
 /** No signing key can be used now, so the evidence is not made. The response is 503. */

@@ -1,4 +1,4 @@
-import type { JsonWebKeyEs256 } from "@svc/protocol/KeySet"
+import type { JsonWebKeyEs256 } from "@svc/protocol/evidence/KeySet"
 import type { Instant, Nanos } from "@svc/protocol/Timestamp"
 import { Context, Data, type Effect } from "effect"
 import type { StoreUnavailable } from "./MandateStore.ts"

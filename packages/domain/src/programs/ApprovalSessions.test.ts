@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
-import type { JsonObject } from "@svc/protocol/Json"
+import type { JsonObject } from "@svc/protocol/json/Json"
 import { harnessOrganization, makeCaller, storedJournal } from "@svc/testkit/ProgramHarness"
 import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import {
   type Caller,
   commitReport,

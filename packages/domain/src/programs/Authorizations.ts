@@ -5,11 +5,11 @@ import {
   CreateAuthorizationBody,
   RefundBody
 } from "@svc/protocol/Authorization"
-import { decodeBody } from "@svc/protocol/DecodeBody"
-import type { JsonValue } from "@svc/protocol/Json"
-import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
-import type { ListPage } from "@svc/protocol/ListPage"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import type { MemberFault } from "@svc/protocol/Problem"
+import { decodeBody } from "@svc/protocol/request/DecodeBody"
+import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
+import type { ListPage } from "@svc/protocol/request/ListPage"
 import { Effect, type Result } from "effect"
 import type { CurrentStream } from "../engine/CurrentStream.ts"
 import { listPageOf, numberCursor } from "../engine/Cursor.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { canonicalJson } from "@svc/protocol/CanonicalJson"
-import { verifyEventHash } from "@svc/protocol/EventHash"
+import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import { commitReport, harnessOrganization, makeCaller, proposalBody } from "@svc/testkit/ProgramHarness"
 import { Effect } from "effect"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"

@@ -1,4 +1,4 @@
-import type { ListPage } from "@svc/protocol/ListPage"
+import type { ListPage } from "@svc/protocol/request/ListPage"
 import { Effect } from "effect"
 import { encodeCursor, textCursor } from "../engine/Cursor.ts"
 import { EventFeed, FEED_START, type FeedEvent } from "../ports/EventFeed.ts"

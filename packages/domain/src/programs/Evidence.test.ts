@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { verifyEvidence } from "@svc/protocol/EvidenceEnvelope"
+import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
 import {
   commitReport,
   makeCaller,

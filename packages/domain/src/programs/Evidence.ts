@@ -1,6 +1,10 @@
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { EVIDENCE_FORMAT, type EvidenceEnvelope, evidenceSigningInput } from "@svc/protocol/EvidenceEnvelope"
+import {
+  EVIDENCE_FORMAT,
+  type EvidenceEnvelope,
+  evidenceSigningInput
+} from "@svc/protocol/evidence/EvidenceEnvelope"
 import { Effect } from "effect"
 import { StreamTurns } from "../engine/StreamTurns.ts"
 import { evidencePayload } from "../mandate/EvidencePayload.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { policyDigest } from "@svc/protocol/PolicyDigest"
+import { policyDigest } from "@svc/protocol/evidence/PolicyDigest"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { StoreFaults } from "@svc/testkit/FaultyStore"
 import {

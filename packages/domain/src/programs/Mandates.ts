@@ -1,7 +1,5 @@
-import { decodeBody } from "@svc/protocol/DecodeBody"
-import type { JsonValue } from "@svc/protocol/Json"
-import { KEYED_ROUTES } from "@svc/protocol/KeyedRoute"
-import type { ListPage } from "@svc/protocol/ListPage"
+import { policyDigest } from "@svc/protocol/evidence/PolicyDigest"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import {
   CreateMandateBody,
   type Mandate,
@@ -9,7 +7,9 @@ import {
   type PeriodEntry,
   RevokeMandateBody
 } from "@svc/protocol/Mandate"
-import { policyDigest } from "@svc/protocol/PolicyDigest"
+import { decodeBody } from "@svc/protocol/request/DecodeBody"
+import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
+import type { ListPage } from "@svc/protocol/request/ListPage"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { periodsFrom, tableRange } from "../calendar/PeriodGeometry.ts"

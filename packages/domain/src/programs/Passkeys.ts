@@ -1,6 +1,6 @@
 import { isIdentifier } from "@svc/protocol/Identifier"
-import type { ListPage } from "@svc/protocol/ListPage"
 import type { Passkey } from "@svc/protocol/Passkey"
+import type { ListPage } from "@svc/protocol/request/ListPage"
 import { Effect } from "effect"
 import type { PasskeyRecord } from "../approval/ApprovalSessionState.ts"
 import { activePasskeys, afterRetirementOf } from "../approval/SubjectPasskeys.ts"

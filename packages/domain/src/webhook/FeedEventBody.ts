@@ -1,6 +1,6 @@
 import type { FeedEvent } from "@svc/protocol/Journal"
-import { isJsonObject, type JsonValue } from "@svc/protocol/Json"
-import { webhookBody } from "@svc/protocol/WebhookBody"
+import { isJsonObject, type JsonValue } from "@svc/protocol/json/Json"
+import { webhookBody } from "@svc/protocol/webhook/WebhookBody"
 import type { MandateFactType } from "../mandate/JournalFact.ts"
 import { stateAfter } from "../mandate/StateAfter.ts"
 

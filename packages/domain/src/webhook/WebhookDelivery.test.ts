@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE } from "@svc/protocol/webhook/WebhookBody"
 import * as fc from "fast-check"
 import { ENDPOINT } from "../../test/ActiveEndpoint.ts"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"

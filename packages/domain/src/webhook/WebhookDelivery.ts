@@ -1,6 +1,6 @@
 import type { JournalEventType } from "@svc/protocol/Journal"
 import { type Instant, NANOS_PER_MILLISECOND, type Nanos } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE } from "@svc/protocol/webhook/WebhookBody"
 import { MAX_ATTEMPTS, retryDelay } from "./DeliverySchedule.ts"
 import { afterAttempt, type WebhookEndpointState, type WebhookEndpointStatus } from "./WebhookEndpoint.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { WebhookAttempt, WebhookDelivery } from "@svc/protocol/WebhookEndpoint"
+import { WebhookAttempt, WebhookDelivery } from "@svc/protocol/webhook/WebhookEndpoint"
 import { SchemaAST } from "effect"
 import { ENDPOINT } from "../../test/ActiveEndpoint.ts"
 import type { AttemptError, ShownDeliveryState, WebhookDeliveryState } from "./WebhookDelivery.ts"

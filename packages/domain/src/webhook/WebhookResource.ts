@@ -1,6 +1,6 @@
 import { JournalEventType } from "@svc/protocol/Journal"
 import { formatNanos } from "@svc/protocol/Timestamp"
-import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/WebhookEndpoint"
+import type { WebhookDelivery, WebhookEndpoint } from "@svc/protocol/webhook/WebhookEndpoint"
 import { Redacted } from "effect"
 import { shownDeliveryState, type WebhookDeliveryState } from "./WebhookDelivery.ts"
 import type { StoredEndpoint } from "./WebhookEndpoint.ts"

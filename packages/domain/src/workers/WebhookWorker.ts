@@ -1,6 +1,6 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { webhookHeaders } from "@svc/protocol/WebhookHeaders"
+import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"

@@ -1,6 +1,6 @@
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { CALLER_DUTIES } from "../CallerDuties.ts"
-import { EvidenceEnvelope } from "../EvidenceEnvelope.ts"
+import { EvidenceEnvelope } from "../evidence/EvidenceEnvelope.ts"
 import { readProblems } from "./ApiProblems.ts"
 import { mandateParams } from "./RequestParts.ts"
 import { READ, RouteRule } from "./RouteRule.ts"

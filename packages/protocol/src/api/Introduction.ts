@@ -1,6 +1,6 @@
 import { CALLER_DUTIES } from "../CallerDuties.ts"
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../ListPage.ts"
-import { WEBHOOK_TOLERANCE_SECONDS } from "../WebhookSignature.ts"
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../request/ListPage.ts"
+import { WEBHOOK_TOLERANCE_SECONDS } from "../webhook/WebhookSignature.ts"
 
 const duties = (...names: ReadonlyArray<keyof typeof CALLER_DUTIES>): string =>
   names.map((name) => `- ${CALLER_DUTIES[name]}`).join("\n")

@@ -1,5 +1,5 @@
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { KeySet } from "../KeySet.ts"
+import { KeySet } from "../evidence/KeySet.ts"
 import { publicProblems } from "./ApiProblems.ts"
 import { PUBLIC, RouteRule } from "./RouteRule.ts"
 

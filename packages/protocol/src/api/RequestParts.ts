@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { described } from "../Described.ts"
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../ListPage.ts"
 import { integerBetween } from "../Mandate.ts"
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../request/ListPage.ts"
 
 /** Most entries per policy period of GET periods, unless the query says otherwise. */
 export const PERIODS_LIMIT_DEFAULT = 12

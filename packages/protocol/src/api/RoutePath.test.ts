@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
-import { KEYED_ROUTES } from "../KeyedRoute.ts"
-import { requestFingerprint } from "../RequestFingerprint.ts"
+import { KEYED_ROUTES } from "../request/KeyedRoute.ts"
+import { requestFingerprint } from "../request/RequestFingerprint.ts"
 import { Api } from "./Api.ts"
 import { RouteRule } from "./RouteRule.ts"
 

@@ -1,4 +1,4 @@
-import type { KeyedRoute } from "../KeyedRoute.ts"
+import type { KeyedRoute } from "../request/KeyedRoute.ts"
 
 type PathOf<Route> = Route extends `${string} ${infer Path}` ? WithColons<Path> : never
 

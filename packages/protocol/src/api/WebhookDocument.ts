@@ -1,9 +1,9 @@
 import { CALLER_DUTIES } from "../CallerDuties.ts"
 import { JournalEventType } from "../Journal.ts"
 import { MAX_SAFE_INTEGER, MandateStateName } from "../Mandate.ts"
-import { TEST_EVENT_TYPE } from "../WebhookBody.ts"
-import { WEBHOOK_USER_AGENT, WEBHOOK_VERSION } from "../WebhookHeaders.ts"
-import { WEBHOOK_TOLERANCE_SECONDS } from "../WebhookSignature.ts"
+import { TEST_EVENT_TYPE } from "../webhook/WebhookBody.ts"
+import { WEBHOOK_USER_AGENT, WEBHOOK_VERSION } from "../webhook/WebhookHeaders.ts"
+import { WEBHOOK_TOLERANCE_SECONDS } from "../webhook/WebhookSignature.ts"
 import { VERIFICATION_IN_PYTHON } from "./Introduction.ts"
 
 const TYPES = [...JournalEventType.literals, TEST_EVENT_TYPE]

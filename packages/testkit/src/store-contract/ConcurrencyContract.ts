@@ -1,7 +1,7 @@
 import { assert, describe } from "@effect/vitest"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import { verifyEventHash } from "@svc/protocol/EventHash"
+import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
 import { Effect, Result } from "effect"
 import {
   claimOf,

@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { verifyEventHash } from "@svc/protocol/EventHash"
+import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
 import { Effect } from "effect"
 import { followingChange, newIdentifier, revokedFact } from "../StoreFixtures.ts"
 import { appendAndLoad, recordMandate, type StoreIt } from "./StoreUnderTest.ts"

@@ -8,7 +8,7 @@ import {
   type WebhookEndpointState
 } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { TEST_EVENT_TYPE } from "@svc/protocol/WebhookBody"
+import { TEST_EVENT_TYPE } from "@svc/protocol/webhook/WebhookBody"
 import { Effect } from "effect"
 import { createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { newPlace, PLENTY, storeNow } from "./StoreUnderTest.ts"

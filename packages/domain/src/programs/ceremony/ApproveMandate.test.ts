@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { storedJournal } from "@svc/testkit/ProgramHarness"
 import {
   FLAG_BACKED_UP,

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@svc/protocol/Json"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
 import { readAuthenticationResponse } from "../../approval/PasskeyResponse.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { JsonValue } from "@svc/protocol/Json"
+import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
+import type { JsonValue } from "@svc/protocol/json/Json"
 import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import {

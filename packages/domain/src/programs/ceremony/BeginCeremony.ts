@@ -1,6 +1,6 @@
-import { approvalChallenge } from "@svc/protocol/ApprovalChallenge"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { JsonObject, JsonValue } from "@svc/protocol/Json"
+import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
 import type { ApprovalSessionState, OpenChallenge } from "../../approval/ApprovalSessionState.ts"

@@ -1,7 +1,7 @@
 import { Result, Schema, type SchemaAST, SchemaIssue } from "effect"
-import { isJsonObject, type JsonValue } from "./Json.ts"
-import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
-import { MAX_PROBLEM_ERRORS, type MemberFault } from "./Problem.ts"
+import { isJsonObject, type JsonValue } from "../json/Json.ts"
+import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "../json/JsonPointer.ts"
+import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { byteVectors } from "../test/ByteVectors.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
 import { approvalChallenge } from "./ApprovalChallenge.ts"
-import { encodeBase64Url } from "./Base64Url.ts"
 
 describe("the approval challenge (part 6)", () => {
   it.each(byteVectors.approval_challenge)(

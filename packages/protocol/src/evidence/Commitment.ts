@@ -1,7 +1,7 @@
 import * as Schema from "effect/Schema"
-import { BASE64URL_OF_32_BYTES, decodeBase64Url, encodeBase64Url } from "./Base64Url.ts"
-import { equalInConstantTime } from "./ConstantTime.ts"
-import { domainHash } from "./DomainHash.ts"
+import { BASE64URL_OF_32_BYTES, decodeBase64Url, encodeBase64Url } from "../Base64Url.ts"
+import { equalInConstantTime } from "../crypto/ConstantTime.ts"
+import { domainHash } from "../crypto/DomainHash.ts"
 
 /** Bytes of the random opening that a caller keeps until commit (part 5). */
 export const OPENING_BYTES = 32

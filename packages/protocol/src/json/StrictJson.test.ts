@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
-import { hasVectors, listVectors, readVectorBytes } from "../test/PublicVectors.ts"
-import { RefundBody } from "./Authorization.ts"
-import { decodeBody } from "./DecodeBody.ts"
+import { hasVectors, listVectors, readVectorBytes } from "../../test/PublicVectors.ts"
+import { RefundBody } from "../Authorization.ts"
+import { decodeBody } from "../request/DecodeBody.ts"
 import type { JsonValue } from "./Json.ts"
 import { illFormedStrings, MAX_JSON_DEPTH, parseStrictJson } from "./StrictJson.ts"
 

@@ -1,17 +1,17 @@
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { decodeBase64Url, encodeBase64Url, isBase64Url } from "./Base64Url.ts"
-import { described } from "./Described.ts"
-import { isJsonObject, type JsonObject } from "./Json.ts"
+import { decodeBase64Url, encodeBase64Url, isBase64Url } from "../Base64Url.ts"
 import {
   isP256PublicKey,
   P256_COORDINATE_BYTES,
   P256_PUBLIC_KEY_BYTES,
   P256_SIGNATURE_BYTES,
   verifyP256
-} from "./P256.ts"
-import { parseStrictJson } from "./StrictJson.ts"
+} from "../crypto/P256.ts"
+import { described } from "../Described.ts"
+import { isJsonObject, type JsonObject } from "../json/Json.ts"
+import { parseStrictJson } from "../json/StrictJson.ts"
 
 /** Value of `format` and of the payload's `schema` (part 7). */
 export const EVIDENCE_FORMAT = "svc.evidence.v1"

@@ -1,9 +1,9 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
-import { BASE64URL_OF_32_BYTES, encodeBase64Url } from "./Base64Url.ts"
-import { canonicalBytes } from "./CanonicalJson.ts"
-import { described } from "./Described.ts"
-import { isP256PublicKey, P256_COORDINATE_BYTES } from "./P256.ts"
+import { BASE64URL_OF_32_BYTES, encodeBase64Url } from "../Base64Url.ts"
+import { isP256PublicKey, P256_COORDINATE_BYTES } from "../crypto/P256.ts"
+import { described } from "../Described.ts"
+import { canonicalBytes } from "../json/CanonicalJson.ts"
 
 const Coordinate = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
 

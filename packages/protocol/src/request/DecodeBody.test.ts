@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import { CreateApprovalSessionBody } from "./ApprovalSession.ts"
-import { CancellationBody, CommitBody, CreateAuthorizationBody, RefundBody } from "./Authorization.ts"
-import { REQUEST_EXAMPLES } from "./api/RequestExamples.ts"
+import { CreateApprovalSessionBody } from "../ApprovalSession.ts"
+import { CancellationBody, CommitBody, CreateAuthorizationBody, RefundBody } from "../Authorization.ts"
+import { REQUEST_EXAMPLES } from "../api/RequestExamples.ts"
+import type { JsonValue } from "../json/Json.ts"
+import { CreateMandateBody, RevokeMandateBody } from "../Mandate.ts"
+import { CreateWebhookEndpointBody } from "../webhook/WebhookEndpoint.ts"
 import { decodeBody, emptyBodyFaults } from "./DecodeBody.ts"
-import type { JsonValue } from "./Json.ts"
-import { CreateMandateBody, RevokeMandateBody } from "./Mandate.ts"
-import { CreateWebhookEndpointBody } from "./WebhookEndpoint.ts"
 
 const faults = (value: unknown) => {
   const result = decodeBody(CreateMandateBody)(value as JsonValue)

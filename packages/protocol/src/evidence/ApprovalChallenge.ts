@@ -1,6 +1,6 @@
-import { canonicalBytes } from "./CanonicalJson.ts"
-import { domainHash } from "./DomainHash.ts"
-import type { JsonValue } from "./Json.ts"
+import { domainHash } from "../crypto/DomainHash.ts"
+import { canonicalBytes } from "../json/CanonicalJson.ts"
+import type { JsonValue } from "../json/Json.ts"
 
 /**
  * The 32 bytes that the passkey signs when it approves a statement:

@@ -1,7 +1,7 @@
-import { encodeBase64Url } from "./Base64Url.ts"
-import { canonicalBytes } from "./CanonicalJson.ts"
-import { domainHash } from "./DomainHash.ts"
-import type { JsonValue } from "./Json.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
+import { domainHash } from "../crypto/DomainHash.ts"
+import { canonicalBytes } from "../json/CanonicalJson.ts"
+import type { JsonValue } from "../json/Json.ts"
 
 /**
  * The digest of a policy as stored, defaults filled in:

@@ -1,6 +1,6 @@
-import { canonicalJson } from "./CanonicalJson.ts"
-import type { JournalEventType } from "./Journal.ts"
-import type { MandateStateName } from "./Mandate.ts"
+import type { JournalEventType } from "../Journal.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
+import type { MandateStateName } from "../Mandate.ts"
 
 /** What a webhook says about an event of the journal. */
 export interface NotifiedEvent {

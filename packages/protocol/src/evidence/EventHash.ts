@@ -1,8 +1,8 @@
-import { encodeBase64Url } from "./Base64Url.ts"
-import { canonicalJson } from "./CanonicalJson.ts"
-import { domainHash } from "./DomainHash.ts"
-import type { JsonObject, JsonValue } from "./Json.ts"
-import { illFormedStrings } from "./StrictJson.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
+import { domainHash } from "../crypto/DomainHash.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
+import type { JsonObject, JsonValue } from "../json/Json.ts"
+import { illFormedStrings } from "../json/StrictJson.ts"
 
 const encoder = new TextEncoder()
 

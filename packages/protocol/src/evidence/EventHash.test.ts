@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { byteVectors } from "../test/ByteVectors.ts"
-import { canonicalJson } from "./CanonicalJson.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
+import type { JsonObject } from "../json/Json.ts"
 import { eventHash, sealEventText, verifyEventHash } from "./EventHash.ts"
-import type { JsonObject } from "./Json.ts"
 
 describe("the hash of an event (part 7)", () => {
   it.each(byteVectors.event_hash)("is the vector's for $type", ({ hash, ...event }) => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
 import * as fc from "fast-check"
-import { hasVectors, readVectorJson } from "../test/PublicVectors.ts"
+import { hasVectors, readVectorJson } from "../../test/PublicVectors.ts"
 import { hmacSha256 } from "./HmacSha256.ts"
 
 const WYCHEPROOF = "wycheproof/hmac_sha256_test.json"

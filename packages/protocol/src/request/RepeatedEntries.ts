@@ -1,5 +1,5 @@
-import { jsonPointer } from "./JsonPointer.ts"
-import type { MemberFault } from "./Problem.ts"
+import { jsonPointer } from "../json/JsonPointer.ts"
+import type { MemberFault } from "../Problem.ts"
 
 /** One fault for each entry that repeats an earlier one: a list in a request has no duplicates (part 4). */
 export const repeatedEntries = (

@@ -1,7 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
-import { encodeBase64Url } from "./Base64Url.ts"
-import { canonicalBytes } from "./CanonicalJson.ts"
-import type { JsonValue } from "./Json.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
+import { canonicalBytes } from "../json/CanonicalJson.ts"
+import type { JsonValue } from "../json/Json.ts"
 
 /**
  * What makes two requests under one idempotency key the same input (part 3): base64url of SHA-256 over

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { described } from "./Described.ts"
+import { described } from "../Described.ts"
 
 /** Entries of a page of a list unless the query says otherwise. */
 export const LIST_LIMIT_DEFAULT = 25

@@ -5,8 +5,8 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
-import { byteVectors } from "../test/ByteVectors.ts"
-import { encodeBase64Url } from "./Base64Url.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
 import {
   EvidenceEnvelope,
   evidenceSigningInput,

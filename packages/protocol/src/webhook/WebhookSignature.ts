@@ -1,9 +1,9 @@
 import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js"
 import * as Data from "effect/Data"
 import * as Result from "effect/Result"
-import { decodeBase64Url } from "./Base64Url.ts"
-import { equalInConstantTime } from "./ConstantTime.ts"
-import { hmacSha256 } from "./HmacSha256.ts"
+import { decodeBase64Url } from "../Base64Url.ts"
+import { equalInConstantTime } from "../crypto/ConstantTime.ts"
+import { hmacSha256 } from "../crypto/HmacSha256.ts"
 
 /** How far `t` may be from the receiver's clock, in seconds, in both directions and inclusive (part 8). */
 export const WEBHOOK_TOLERANCE_SECONDS = 300

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { hasVectors, listVectors, readVectorJson, readVectorText } from "../test/PublicVectors.ts"
+import { hasVectors, listVectors, readVectorJson, readVectorText } from "../../test/PublicVectors.ts"
 import { canonicalBytes, canonicalJson } from "./CanonicalJson.ts"
 import type { JsonValue } from "./Json.ts"
 

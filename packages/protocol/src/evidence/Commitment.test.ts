@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
-import { byteVectors } from "../test/ByteVectors.ts"
-import { decodeBase64Url, encodeBase64Url } from "./Base64Url.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
+import { decodeBase64Url, encodeBase64Url } from "../Base64Url.ts"
 import { Commitment, CommitmentOpening, commitmentOf, OPENING_BYTES, openingMatches } from "./Commitment.ts"
 
 describe("a commitment (part 5)", () => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Result from "effect/Result"
 import * as fc from "fast-check"
-import { byteVectors } from "../test/ByteVectors.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
 import { verifyWebhookSignature, webhookSignature } from "./WebhookSignature.ts"
 
 const utf8 = (text: string) => new TextEncoder().encode(text)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { byteVectors } from "../test/ByteVectors.ts"
-import { canonicalJson } from "./CanonicalJson.ts"
+import { byteVectors } from "../../test/ByteVectors.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import { policyDigest } from "./PolicyDigest.ts"
 
 describe("the policy digest (part 4)", () => {

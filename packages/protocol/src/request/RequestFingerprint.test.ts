@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { sha256 } from "@noble/hashes/sha2.js"
 import * as Result from "effect/Result"
-import { encodeBase64Url } from "./Base64Url.ts"
-import type { JsonValue } from "./Json.ts"
+import { encodeBase64Url } from "../Base64Url.ts"
+import type { JsonValue } from "../json/Json.ts"
+import { parseStrictJson } from "../json/StrictJson.ts"
 import { requestFingerprint } from "./RequestFingerprint.ts"
-import { parseStrictJson } from "./StrictJson.ts"
 
 const operation = "POST /v1/mandates/{mandate_id}/authorizations"
 const path = { mandate_id: "mnd_1" }

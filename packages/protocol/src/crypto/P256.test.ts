@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { p256 } from "@noble/curves/nist.js"
 import { hexToBytes } from "@noble/hashes/utils.js"
-import { hasVectors, readVectorJson } from "../test/PublicVectors.ts"
+import { hasVectors, readVectorJson } from "../../test/PublicVectors.ts"
 import { isP256PublicKey, verifyP256 } from "./P256.ts"
 
 const WYCHEPROOF = "wycheproof/ecdsa_secp256r1_sha256_p1363_test.json"
