@@ -4,7 +4,7 @@ import type { SerializedError } from "vitest"
 import type { Reporter, TestModule, TestSuite } from "vitest/node"
 
 /** Names the file that {@link FailedTests} appends to; unset, it writes nothing. */
-export const FAILED_TESTS_FILE = "SVC_FAILED_TESTS_FILE"
+export const FAILED_TESTS_FILE = "SVC_TEST_FAILURES"
 
 /** Without the frames of the runner. */
 const textOf = ({ message, stack }: SerializedError): string =>

@@ -12,11 +12,18 @@ export class MigrationFailed extends Data.TaggedError("MigrationFailed")<{
   readonly cause: SqlError
 }> {}
 
+/** The schema has steps that this version does not know, and lacks some that it needs. Nothing was changed. */
+export class SchemaUnknown extends Data.TaggedError("SchemaUnknown")<{
+  readonly schema: string
+}> {}
+
+export type MigrationFault = MigrationFailed | SchemaUnknown
+
 /** Brings the schema up to date, step by step. Safe with several processes at once. Returns the steps that were missing. */
 export const migrate = (
   client: SqlClient,
   schema: string
-): Effect.Effect<ReadonlyArray<Migration>, MigrationFailed | SqlError> =>
+): Effect.Effect<ReadonlyArray<Migration>, MigrationFault | SqlError> =>
   Effect.gen(function* () {
     const lacking = yield* pendingMigrations(client, schema)
     if (lacking.length === 0) return lacking
@@ -36,7 +43,7 @@ export const migrate = (
 export const pendingMigrations = (
   client: SqlClient,
   schema: string
-): Effect.Effect<ReadonlyArray<Migration>, SqlError> =>
+): Effect.Effect<ReadonlyArray<Migration>, SchemaUnknown | SqlError> =>
   Effect.gen(function* () {
     const [found] = yield* client.unsafe<{ readonly present: boolean }>(
       "select to_regclass($1::text) is not null as present",
@@ -47,5 +54,8 @@ export const pendingMigrations = (
       inSchema("select name from {schema}.migration", schema)
     )
     const taken = new Set(rows.map(({ name }) => name))
-    return MIGRATIONS.filter(({ name }) => !taken.has(name))
+    const pending = MIGRATIONS.filter(({ name }) => !taken.has(name))
+    const isForeign = taken.size > MIGRATIONS.length - pending.length
+    if (pending.length > 0 && isForeign) return yield* new SchemaUnknown({ schema })
+    return pending
   })

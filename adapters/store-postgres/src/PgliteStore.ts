@@ -6,7 +6,7 @@ import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions } from "./append/AppendLanes.ts"
 import type { PostgresClients } from "./connection/PostgresClients.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
-import { type MigrationFailed, migrate } from "./Migrate.ts"
+import { type MigrationFault, migrate } from "./Migrate.ts"
 import { DEFAULT_SCHEMA, MAX_MESSAGE_BYTES, PLANNING, type PostgresPorts, portsOf } from "./PostgresStore.ts"
 import {
   type FolderHeld,
@@ -75,7 +75,7 @@ const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession =>
 /** There is one session, so the changes that arrive while it is busy share the next statement. */
 const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
 
-type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFailed | SqlError
+type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFault | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so all callers share one client. */
 export const connect = (

@@ -35,7 +35,7 @@ import type { PostgresClients } from "./connection/PostgresClients.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { makeStoreHistory } from "./history/PostgresHistory.ts"
-import { type MigrationFailed, migrate, pendingMigrations } from "./Migrate.ts"
+import { type MigrationFault, migrate, pendingMigrations, type SchemaUnknown } from "./Migrate.ts"
 import { makeEventFeed } from "./ports/PostgresFeed.ts"
 import { makeStoreHealth } from "./ports/PostgresHealth.ts"
 import { makeDueLeases } from "./ports/PostgresLeases.ts"
@@ -233,7 +233,7 @@ const takeSteps = (
   options: PostgresOptions
 ): Effect.Effect<
   ReadonlyArray<string>,
-  DatabaseUnsuitable | MigrationFailed | SqlError,
+  DatabaseUnsuitable | MigrationFault | SqlError,
   Reactivity.Reactivity
 > =>
   Effect.gen(function* () {
@@ -253,7 +253,7 @@ const takeSteps = (
 const refusePending = ({
   schema,
   writes
-}: PostgresClients): Effect.Effect<void, MigrationsPending | SqlError> =>
+}: PostgresClients): Effect.Effect<void, MigrationsPending | SchemaUnknown | SqlError> =>
   Effect.flatMap(pendingMigrations(writes, schema), (pending) =>
     pending.length === 0
       ? Effect.void
@@ -263,7 +263,7 @@ const refusePending = ({
 /** Brings the schema of a server up to date and returns the names of the steps that it lacked. */
 export const migrateServer = (
   options: PostgresOptions
-): Effect.Effect<ReadonlyArray<string>, DatabaseUnsuitable | MigrationFailed | SqlError> =>
+): Effect.Effect<ReadonlyArray<string>, DatabaseUnsuitable | MigrationFault | SqlError> =>
   Effect.provide(takeSteps(options), Reactivity.layer)
 
 /**
@@ -274,7 +274,7 @@ export const layer = (
   options: PostgresOptions & { readonly migrations: "run" | "require" }
 ): Layer.Layer<
   PostgresPorts,
-  DatabaseUnsuitable | MigrationsPending | MigrationFailed | SqlError | Cause.TimeoutError
+  DatabaseUnsuitable | MigrationsPending | MigrationFault | SqlError | Cause.TimeoutError
 > =>
   Layer.effectContext(
     Effect.gen(function* () {

@@ -77,6 +77,22 @@ describe.skipIf(server === undefined)("the health of a store on a server", () =>
     })
   )
 
+  it.live("is not asked of a schema of other steps, which is refused and left as it is", () =>
+    Effect.gen(function* () {
+      const schema = newSchema()
+      for (const statement of preparation(schema)) yield* query(statement)
+      yield* query(inSchema("insert into {schema}.migration (id, name) values (1, 'other')", schema))
+      const refusal = yield* Effect.flip(PostgresStore.migrateServer({ url, schema }))
+      assert.strictEqual(refusal._tag, "SchemaUnknown")
+      for (const migrations of ["require", "run"] as const) {
+        const start = Layer.build(Layer.fresh(PostgresStore.layer({ url, schema, migrations })))
+        assert.strictEqual((yield* Effect.flip(start))._tag, "SchemaUnknown")
+      }
+      const tables = yield* query(`select from information_schema.tables where table_schema = '${schema}'`)
+      assert.lengthOf(tables, 1)
+    })
+  )
+
   it.live.skipIf(server?.own === undefined)("does not depend on the role's own commit settings", () =>
     Effect.gen(function* () {
       yield* query("alter role current_user set synchronous_commit = off")

@@ -12,6 +12,7 @@ export interface StoreFailure {
   readonly code?: string
   readonly pending?: ReadonlyArray<string>
   readonly migration?: string
+  readonly schema?: string
   readonly faults?: ReadonlyArray<string>
   readonly exposure?: "owner" | "mode"
   readonly settings?: ReadonlyArray<string>
@@ -44,6 +45,10 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
     case "MigrationsPending":
       return configurationFault(
         `the database lacks migrations (${failure.pending?.join(", ")}); run svc migrate`
+      )
+    case "SchemaUnknown":
+      return configurationFault(
+        `the schema ${failure.schema} of the database was made by another version, which this one cannot bring up to date: use an empty database, or the version that made it`
       )
     case "MigrationFailed":
       return migrationFault(failure, address)
