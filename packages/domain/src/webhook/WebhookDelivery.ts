@@ -195,7 +195,7 @@ export const loseAttempt = (
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
 
-/** Over how long what is due is spread when an endpoint is active again, in seconds (part 8). */
+/** Time over which due deliveries are spread when an endpoint is active again, in seconds (part 8). */
 export const REACTIVATION_SPREAD_SECONDS = 60n
 
 /** How deliveries are spread that are due at `now`: over the next `over`. */
