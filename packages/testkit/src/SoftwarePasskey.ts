@@ -64,7 +64,7 @@ export interface Misbehaviour {
   readonly origin?: string
   readonly crossOrigin?: unknown
   readonly topOrigin?: unknown
-  /** Rewrites the client data after everything else; what is signed is what it gives. */
+  /** Rewrites the client data last; its result is what is signed. */
   readonly clientDataJson?: (text: string) => string | Uint8Array
   /** `id` and `rawId` of the response; the attested id stays. */
   readonly id?: string

@@ -168,7 +168,7 @@ const openReceiver = async () => {
   return { bodies, port, close: () => server.close() }
 }
 
-describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("delivers webhooks to loopback addresses and continues after a restart", {
     timeout: 3 * GIVE_UP_MS
   }, async () => {

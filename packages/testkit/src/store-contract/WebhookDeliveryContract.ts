@@ -331,7 +331,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         assert.deepStrictEqual(found.expired, [only])
         assert.isTrue(found.now >= only.delivery.open!.expiresAt)
         assert.lengthOf((yield* store.expiredAttempts({ limit: 0 })).expired, 0)
-        // It is nobody's until then.
+        // No worker has it until then.
         assert.deepStrictEqual((yield* lease([endpoint])).leased, [])
         const next = loseAttempt(only.delivery, found.now, 0.5)!
         yield* recordEnds(only, [{ next, token: lost.token }])
