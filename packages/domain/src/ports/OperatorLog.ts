@@ -15,7 +15,7 @@ export interface OperatorEntry {
   readonly arguments: ReadonlyArray<string>
 }
 
-/** What operators did to the store, and when by its clock (part 9). */
+/** What operators did to the store, and when by its clock. */
 export class OperatorLog extends Context.Service<
   OperatorLog,
   {
