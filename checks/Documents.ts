@@ -48,7 +48,7 @@ export interface Citation {
 const CITATION =
   /\bparts? (\d+(?:(?:,| and|, and| to) \d+)*)(?:,? \(?(GET|POST|PUT|DELETE) (\/[A-Za-z0-9/{}_.-]*[A-Za-z0-9}]))?/gu
 
-/** A comment goes on behind the star or the slashes of its next line. */
+/** Joins the lines of a comment, without the star or slashes that begin them. */
 const onOneLine = (text: string): string => text.replaceAll(/\s*\n\s*(?:\*|\/\/)?\s*/gu, " ")
 
 const numbersOf = (cited: string): ReadonlyArray<string> => {

@@ -20,7 +20,7 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
 
-/** The rooms of the domain, each of which builds on those of its own line and of the lines before. */
+/** The rooms of the domain. Each may import from those of its own line and of earlier lines. */
 const DOMAIN_LAYERS: ReadonlyArray<ReadonlyArray<string>> = [
   ["calendar"],
   ["mandate", "policy", "approval", "webhook", "organization"],

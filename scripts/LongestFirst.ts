@@ -46,7 +46,7 @@ const placeOf = (names: ReadonlyArray<string>, name: string): number => {
 
 const nameOf = ({ moduleId }: TestSpecification): string => basename(moduleId, ".test.ts")
 
-/** Orders test files by project, and within each by what is known of the time that they take, then by their size. */
+/** Orders test files by project, and within each by their last known duration, then by their size. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     const sorted = await super.sort(files)

@@ -80,6 +80,6 @@ const { status } = spawnSync(
     }
   }
 )
-// The end of a long output is what is read first, and all that some keep.
+// Readers see the end of a long output first, and some tools keep only that.
 if (existsSync(failedTests)) process.stderr.write(`\nFailed:\n\n${readFileSync(failedTests, "utf8")}`)
 process.exitCode = status ?? 1

@@ -68,7 +68,7 @@ const isP256Point = (jwk: PublicJwk): boolean => {
   return isP256PublicKey(point)
 }
 
-/** In words for whoever registers the key. */
+/** A message for the person who registers the key. */
 const RSA_FAULTS: Readonly<Record<RsaKeyFault, string>> = {
   too_short: `has a modulus of less than ${MIN_RSA_BITS} bits`,
   too_long: `has a modulus of more than ${MAX_RSA_BITS} bits`,

@@ -53,7 +53,7 @@ const isRsaKey = (key: CoseKey): boolean => {
 }
 
 /**
- * The algorithm of a credential's public key (COSE_Key as CBOR), or `undefined` when it is none that we
+ * The algorithm of a credential's public key (COSE_Key as CBOR), or `undefined` if it is none that we
  * accept or the key is not of its kind: the library takes -7 with another curve, and points that are on
  * no curve, and finds out at the first assertion. Throws where the library cannot decode the bytes.
  */

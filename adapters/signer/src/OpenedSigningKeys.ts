@@ -19,8 +19,8 @@ type Unopened = SealBroken | SigningKeyInvalid
 
 /**
  * Whether the previous key may sign in place of this one. Not after an immediate rotation, whose reason may be a compromise
- * of the previous key: no evidence (503) is then better than evidence that cannot be told from a thief's. After a scheduled rotation the
- * previous key is still trustworthy and published.
+ * of the previous key: no evidence (503) is then better than evidence that cannot be told from a thief's. After a scheduled
+ * rotation the previous key is still trustworthy and published.
  */
 const allowsFallback = ({ createdAt, signsFrom = 0n }: SigningKeyRecord): boolean =>
   signsFrom - createdAt >= MIN_NOTICE_SECONDS * NANOS_PER_SECOND

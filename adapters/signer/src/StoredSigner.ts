@@ -114,12 +114,12 @@ const makeSigner = Effect.gen(function* () {
     yield* warnOfPending(seen)
     // The private half of a retired key is of use to a thief alone. But where this process cannot open the current key, the
     // retired ones may be the only keys that anyone can sign with.
-    const key = hasRetiredKeys(seen)
+    const current = hasRetiredKeys(seen)
       ? yield* Effect.option(opened.currentAt(seen.keys, seen.now))
       : Option.none()
-    if (Option.isSome(key) && !key.value.isFallback) {
+    if (Option.isSome(current) && !current.value.isFallback) {
       // Ignored: another process may have done so, or the next read will.
-      yield* Effect.ignore(records.forgetBefore(key.value.key.published.kid))
+      yield* Effect.ignore(records.forgetBefore(current.value.key.published.kid))
     }
     return seen
   }).pipe(Effect.provideContext(context))

@@ -14,7 +14,7 @@ const encoder = new TextEncoder()
 
 const refused = (reason: PositionRefused["reason"]) => Result.fail(new PositionRefused({ reason }))
 
-/** Each store that is built has a history of its own. */
+/** Each new store has its own history. */
 const numberIn = (state: MemoryState, position: string): Result.Result<number, PositionRefused> => {
   if (position === FEED_START) return Result.succeed(0)
   const [, mark, number] = POSITION.exec(position) ?? []

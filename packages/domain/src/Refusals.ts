@@ -63,7 +63,7 @@ export class IdentityAssertionInvalid extends Data.TaggedError("IdentityAssertio
   Record<never, never>
 > {}
 
-/** A valid identity assertion for somebody else (part 6). */
+/** A valid identity assertion for another subject (part 6). */
 export class SubjectMismatch extends Data.TaggedError("SubjectMismatch")<Record<never, never>> {}
 
 /** The `return_url` is not an address of a registered origin (part 6). */

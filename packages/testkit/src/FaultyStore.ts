@@ -6,7 +6,7 @@ export interface StoreFault {
   readonly operation: "load" | "append"
   /** Which of the calls from now on: 1 is the next. */
   readonly nth: number
-  /** `before`: nothing is done. `after`: all is done, and the answer, whatever it was, is lost. */
+  /** `before`: nothing is done. `after`: everything is done, and the result is lost. */
   readonly moment: "before" | "after"
 }
 

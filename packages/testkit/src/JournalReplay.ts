@@ -40,7 +40,7 @@ export const textOf = (value: unknown): string =>
 const withoutDetail = (reasons: ReadonlyArray<{ readonly detail: string }>) =>
   reasons.map(({ detail: _, ...rest }) => rest)
 
-/** A decision once more from what the journal holds before it: it must come out the same (part 7). */
+/** Repeats a decision from the journal before it. The result must be the same (part 7). */
 const decisionFaults = (before: StreamState, fact: DecisionFact): ReadonlyArray<string> => {
   const instant = parseTimestamp(fact.occurred_at)
   if (instant === undefined) return [`${fact.authorization_id}: occurred_at is no timestamp`]

@@ -180,7 +180,7 @@ const pickThat = <A>(list: ReadonlyArray<A>, index: number, preferred: (entry: A
 /** Indices from here on pick from everything. */
 const ANY = 5
 
-/** Sends a write, compares its answer, remembers it for replays, and audits its mandate. */
+/** Sends a write, compares its result, remembers it for replays, and audits its mandate. */
 const write = async <A extends { readonly id: string }>(
   model: Model,
   real: Real,

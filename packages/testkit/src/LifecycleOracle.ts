@@ -34,7 +34,7 @@ export interface OracleMandate {
   reason: string | undefined
 }
 
-/** What a step should answer: `ok`, or the refusal with the state that it names. */
+/** The expected result of a step: `ok`, or the refusal with the state that it names. */
 export type Expected = string
 
 const MAX_CONFLICTS = 10

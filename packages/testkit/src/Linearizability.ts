@@ -35,7 +35,7 @@ export type ClientOperation =
   | { readonly kind: "look"; readonly number: number }
   | { readonly kind: "tick"; readonly seconds: number }
 
-/** An operation with the moments between which it happened, and what it answered, as text. */
+/** An operation with the moments between which it happened, and its result as text. */
 export interface Observed {
   readonly operation: ClientOperation
   readonly invoked: number
@@ -173,7 +173,7 @@ export const inSequence = (
 }
 
 /**
- * Whether some order of the operations, each between its invocation and its answer, gives every answer that was
+ * Whether some order of the operations, each between its invocation and its response, gives every result that was
  * observed. Searches all orders, and no state twice.
  */
 export const isLinearizable = (initial: SequentialState, history: ReadonlyArray<Observed>): boolean => {

@@ -66,7 +66,7 @@ export type ProgramPorts =
 /** Where stories begin: 2026-12-01T00:00:00Z, in milliseconds. */
 export const HARNESS_START = Date.UTC(2026, 11, 1)
 
-/** Bytes that repeat for a seed, so that a run can be replayed; unpredictable to nobody. */
+/** Bytes that repeat for a seed, so that a run can be replayed. They are not secret. */
 export const seededBytes = (seed: number): ((count: number) => Uint8Array) => {
   let state = (seed ^ 0x9e3779b9) >>> 0
   const next = (): number => {

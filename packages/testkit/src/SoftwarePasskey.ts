@@ -64,9 +64,9 @@ export interface Misbehaviour {
   readonly origin?: string
   readonly crossOrigin?: unknown
   readonly topOrigin?: unknown
-  /** Rewrites the client data after everything else; what is signed is what it gives. */
+  /** Rewrites the client data last; its result is what is signed. */
   readonly clientDataJson?: (text: string) => string | Uint8Array
-  /** `id` and `rawId` of the answer; the attested id stays. */
+  /** `id` and `rawId` of the response; the attested id stays. */
   readonly id?: string
   readonly rawId?: string
   /** `null` leaves it out, as authenticators may when credentials were named. */
@@ -106,7 +106,7 @@ export interface SoftwareAssertion {
   }
 }
 
-/** The ceremony ends without an answer; `name` is that of the DOMException a browser would throw. */
+/** The ceremony ends without a response; `name` is that of the DOMException a browser would throw. */
 export class CeremonyAborted extends Data.TaggedError("CeremonyAborted")<{
   readonly reason: "InvalidStateError" | "NotAllowedError" | "NotSupportedError"
 }> {}

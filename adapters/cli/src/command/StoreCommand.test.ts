@@ -66,7 +66,7 @@ const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, Post
 })
 
 layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
-  "svc commands on the store (part 9):",
+  "svc commands on the store:",
   (it) => {
     it.effect("svc organization create makes an organization that svc organization show prints", () =>
       Effect.gen(function* () {

@@ -80,10 +80,10 @@ export const runStoreCommand = Effect.fnUntraced(function* (
   ).pipe(Effect.catchTag("StoreUnavailable", (fault) => Effect.fail(databaseFault(fault, undefined))))
 })
 
-/** Standard output is for the answer alone. */
+/** Logs go to standard error, since standard output holds only the result. */
 const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** The command of `svc` that runs on the store that `SVC_STORE` names and prints JSON (part 9). */
+/** The command of `svc` that runs on the store that `SVC_STORE` names and prints JSON. */
 export const asCommand = (command: StoreCommand): Command => ({
   name: command.name,
   help: command.help,

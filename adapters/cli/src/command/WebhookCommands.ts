@@ -131,5 +131,5 @@ Prints the result in one line. Exits 0 if the signature is valid, 1 if it is not
   })
 }
 
-/** Commands about webhooks that need no store (part 9). */
+/** Commands about webhooks that need no store. */
 export const webhookCommands: ReadonlyArray<Command> = [verify]

@@ -99,7 +99,7 @@ const readLoopback = Effect.gen(function* () {
   return (yield* required(ENVIRONMENT)) === "test" ? true : yield* invalidSetting(WEBHOOK_ALLOW_LOOPBACK)
 })
 
-/** Settings of `svc serve`; fails with every missing or invalid one (part 9). */
+/** Settings of `svc serve`; fails with every missing or invalid one. */
 export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
   validateAll({
     environment: required(ENVIRONMENT),

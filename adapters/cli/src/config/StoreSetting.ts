@@ -1,7 +1,7 @@
 import { Redacted } from "effect"
 import { postgresUrlFault } from "./PostgresUrl.ts"
 
-/** Where the data is stored (part 9). */
+/** Where the data is stored. */
 export type StoreSetting =
   | "memory"
   | {

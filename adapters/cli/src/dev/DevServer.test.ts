@@ -191,7 +191,7 @@ const openReceiver = async () => {
   return { bodies, port, told, close: () => server.close() }
 }
 
-describe.skipIf(!RUNS_TYPESCRIPT)("the development server (part 9)", () => {
+describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
   it("writes a private dev.json, accepts its keys, and exits 0 on a signal", {
     timeout: GIVE_UP_MS
   }, async () => {

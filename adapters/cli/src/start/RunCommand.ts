@@ -92,7 +92,7 @@ const report = (name: string, cause: Cause.Cause<unknown>): Effect.Effect<void> 
 }
 
 /**
- * Runs a command to its end, or until SIGTERM or SIGINT, then shuts down gracefully and exits 0 (part 9). A command that
+ * Runs a command to its end, or until SIGTERM or SIGINT, then shuts down gracefully and exits 0. A command that
  * cannot start prints why and exits 64, 75 or 78. One whose output is closed shuts down in silence and exits 141.
  */
 export const runCommand = <E>(name: string, command: Effect.Effect<unknown, E>): void => {

@@ -13,7 +13,7 @@ export class StartFault extends Data.TaggedError("StartFault")<{
   readonly exitCode: typeof EXIT_USAGE | typeof EXIT_TEMPORARY | typeof EXIT_CONFIGURATION
 }> {}
 
-/** A missing or invalid setting, or something else that only the operator can change (part 9). */
+/** A missing or invalid setting, or something else that only the operator can change. */
 export const configurationFault = (line: string): StartFault =>
   new StartFault({ line, exitCode: EXIT_CONFIGURATION })
 

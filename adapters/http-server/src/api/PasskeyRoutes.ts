@@ -9,7 +9,7 @@ import { pageQuery } from "./PageQuery.ts"
 
 const isReference = Schema.is(Text)
 
-/** A path segment that is not a subject reference is answered like an unknown one. */
+/** A path segment that is not a subject reference is treated like an unknown one. */
 const subjectReferenceOf = (params: {
   readonly subject_reference: string
 }): Effect.Effect<string, NotFound> =>

@@ -16,7 +16,7 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/u
 
 const closed = new Refused({ code: "approval_session_closed" })
 
-/** The token in the path; `undefined` for a malformed one, which is answered like an unknown one. */
+/** The token in the path; `undefined` for a malformed one, which is treated like an unknown one. */
 export const pathToken = Effect.map(HttpRouter.params, ({ token = "" }) =>
   TOKEN.test(token) ? Redacted.make(token, { label: "approval_token" }) : undefined
 )

@@ -709,7 +709,7 @@ describe("a client that stops reading (part 2)", () => {
   )
 })
 
-describe("a graceful shutdown (part 9)", () => {
+describe("a graceful shutdown", () => {
   it.live("answers requests that were sent before it and not yet read", () =>
     Effect.gen(function* () {
       const { port, stop } = yield* start()

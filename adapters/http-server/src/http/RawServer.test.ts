@@ -12,7 +12,7 @@ const stall = (): void => {
   while (performance.now() < end);
 }
 
-describe("a graceful shutdown of a busy server (part 9)", () => {
+describe("a graceful shutdown of a busy server", () => {
   it("answers requests that were sent before it", async () => {
     const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
     server.on("request", (_request, response) => response.end("answered"))

@@ -69,7 +69,7 @@ const makeWatch = (
    * A database that was the store earlier, such as an old primary, holds no sign of what it lacks and reports itself as
    * acknowledged. Only a process that has seen a later history can tell.
    */
-  const withoutRevert = (seen: HistoryState): HistoryState => {
+  const rejectReverted = (seen: HistoryState): HistoryState => {
     if (seen.hasKnown) revertedTo = undefined
     else revertedTo ??= seen.history
     const isAcknowledged = seen.isAcknowledged && seen.history !== revertedTo
@@ -79,7 +79,7 @@ const makeWatch = (
   const state = Effect.gen(function* () {
     // Read before the query, because its result may be as old as that.
     const at = yield* Clock.monotonicTimeNanos
-    const seen = withoutRevert(yield* history.state(lastSeenHistory))
+    const seen = rejectReverted(yield* history.state(lastSeenHistory))
     acknowledgedAt = seen.isAcknowledged ? at : undefined
     yield* report(seen)
     return seen

@@ -61,7 +61,7 @@ const FUNCTIONS = [
 ]
 
 /**
- * The schema as it is now, for an empty database. In all tables that hold an organization's data the primary key begins
- * with the organization, and text is compared by its bytes. Migrations lead to the same (`Migrations.ts`).
+ * The current schema, for an empty database. In every table with data of organizations the primary key begins with the
+ * organization, and text is compared by its bytes. The migrations (`Migrations.ts`) lead to the same schema.
  */
 export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory].join("")

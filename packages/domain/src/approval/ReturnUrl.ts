@@ -1,12 +1,12 @@
 import type { Environment } from "../mandate/JournalFact.ts"
 
-/** C0 controls, space, DEL and backslash: what URL parsers strip, rewrite or disagree on. */
+/** C0 controls, space, DEL and backslash, which URL parsers strip, rewrite or interpret differently. */
 const FORBIDDEN = /[\u0000-\u0020\u007f\\]/
 /** Written as itself or as an escape, which URL parsers decode before they fold full-width letters and dots. */
 const NOT_ASCII = /[^\u0021-\u007e]|%[89a-f]/i
 const AUTHORITY = /^(https?):\/\/([^/?#]*)/i
 
-/** Whether a deployment takes `http://localhost` as a return origin: in the test environment alone (part 6). */
+/** Whether a deployment allows `http://localhost` as a return origin: only in the test environment (part 6). */
 export const allowsLocalhostReturn = (environment: Environment): boolean => environment === "test"
 
 /** Whether an origin, as WHATWG URL serializes it, may be registered as a return origin. */

@@ -178,11 +178,11 @@ const totalLines = (writer: Writer, policy: Policy): ReadonlyArray<DisplayLine> 
   return total === "" ? [] : [{ label: writer.words.inTotal, value: writer.words.atMost(total) }]
 }
 
-/** One line per entry, so that no entry can pass for two. */
+/** One line per entry, so that no entry can look like two. */
 const listed = (label: string, entries: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
   entries.map((entry) => ({ label, value: exactText(entry) }))
 
-/** A merchant named like one of our own words is quoted. */
+/** A merchant that is named like one of the page's own words is quoted. */
 const merchantLines = ({ words }: Writer, merchants: ReadonlyArray<string>): ReadonlyArray<DisplayLine> =>
   listed(words.merchants, merchants).map(({ label, value }) => ({
     label,
@@ -193,8 +193,8 @@ const alike = (text: string): string => text.normalize("NFKC").toLowerCase()
 
 /**
  * The lines that the approval page shows of a mandate, and that the passkey signs (part 6), in the language shown: the
- * whole in a sentence, who asks, what for, every rule of the policy, the next periods with the most that can be authorized
- * in each, and the window.
+ * whole in a sentence, who asks, what for, every rule of the policy, the next periods with the caps of each,
+ * and the window.
  */
 export const displayLines = (
   terms: MandateTerms,

@@ -8,7 +8,7 @@ type Subject = SubjectCredentials | undefined
 export const activePasskeys = (subject: Subject): ReadonlyArray<PasskeyRecord> =>
   (subject?.passkeys ?? []).filter((passkey) => passkey.retiredAt === undefined)
 
-/** What lets a new session enrol a passkey (part 6). */
+/** Why a new session may enrol a passkey (part 6). */
 export const enrolmentOf = (
   organization: Organization,
   identity: { readonly enrolmentAllowed: boolean }
@@ -37,13 +37,13 @@ export const candidatePasskeys = (
   if (active.length > 0) return active
   const { provisionalPasskey } = session
   if (provisionalPasskey === undefined || !mayEnrol(session.enrolment, subject)) return []
-  // A credential that the subject retired meanwhile must not come back under another identifier.
+  // A credential that the subject has retired meanwhile must not return under another identifier.
   return isKnownCredential(subject, provisionalPasskey.credentialId) ? [] : [provisionalPasskey]
 }
 
 /**
- * What lies ahead of the user: to create a passkey and approve with it, to approve with one there is, or neither, because
- * there is none and the session may not create one.
+ * What the user can do: create a passkey and approve with it, approve with an existing one, or neither, because there is
+ * none and the session may not create one.
  */
 export type WayToApprove = "register" | "approve" | "none"
 

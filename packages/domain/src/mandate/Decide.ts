@@ -109,7 +109,7 @@ const leadFault = (member: string): Verdict =>
     })
   )
 
-/** Bytes that one more event may have, with what is kept free for closing everything. */
+/** Bytes that one more event may have, given what is reserved for closing everything. */
 const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {
   const event = utf8ToBytes(canonicalJson(data as JsonValue)).length + CLOSING_EVENT_BYTES
   const closing = (stream.open.length + opens + 1) * CLOSING_EVENT_BYTES

@@ -12,7 +12,7 @@ const STATES: Readonly<Record<Exclude<MandateFactType, "mandate.approved">, Mand
 }
 
 /**
- * The state that a mandate is in after an event of its own life (part 4). An approved mandate is active once its window,
+ * The state of a mandate after an event of its own, `mandate.*` (part 4). An approved mandate is active once its window,
  * which starts at `startsAt`, has begun. Events of authorizations change no state.
  */
 export const stateAfter = (

@@ -45,6 +45,6 @@ export const isWellFormedApiKey = (environment: Environment, key: Redacted.Redac
   return text.startsWith(prefix) && decodeBase64Url(text.slice(prefix.length))?.length === API_KEY_BYTES
 }
 
-/** Whether a key lets its bearer in: neither revoked nor expired (part 9). */
+/** Whether a key is valid: neither revoked nor expired (part 9). */
 export const isActiveApiKey = ({ expiresAt, revokedAt }: ApiKey, now: Instant): boolean =>
   revokedAt === undefined && (expiresAt === undefined || now < instantOf(expiresAt))

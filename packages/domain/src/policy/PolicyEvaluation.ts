@@ -234,7 +234,7 @@ const UNDECIDABLE: ReadonlySet<Reason["code"]> = new Set(["ATTRIBUTE_MISSING", "
 
 /**
  * Decides a proposed action at an instant (part 5). Three-valued: every rule is evaluated, any definite failure is
- * DENY, otherwise anything undecidable is INDETERMINATE, and ALLOW is what is left. Reasons come in the order of
+ * DENY, otherwise anything undecidable is INDETERMINATE, and otherwise the decision is ALLOW. Reasons come in the order of
  * the interface.
  */
 export const evaluatePolicy = (stream: StreamState, action: ProposedAction, instant: Instant): Evaluation => {

@@ -6,7 +6,7 @@ import type { IdentitySettings } from "../organization/Organization.ts"
 export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertionRefused")<{
   /** A word of the adapter's own, for the log: it quotes nothing of the assertion. */
   readonly reason: string
-  /** What a library said. It may quote the assertion, so neither logs nor traces may show it. */
+  /** The error of a library. It may quote the assertion, so neither logs nor traces may show it. */
   readonly cause?: Redacted.Redacted<unknown>
 }> {}
 
@@ -34,7 +34,7 @@ export class IdentityVerifier extends Context.Service<
   IdentityVerifier,
   {
     readonly verify: (input: {
-      /** Whose assertion it is: what is fetched for one organization serves no other. */
+      /** The organization of the assertion: a key set fetched for one organization serves no other. */
       readonly organization: string
       readonly assertion: string
       readonly settings: IdentitySettings

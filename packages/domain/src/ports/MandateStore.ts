@@ -6,17 +6,17 @@ import type { ApprovalSessionState, SubjectCredentials } from "../approval/Appro
 import type { AuthorizationState, MandateState, StreamHead, StreamState } from "../mandate/MandateState.ts"
 import type { SealedEvent } from "../mandate/SealedEvent.ts"
 
-/** The store cannot be reached or cannot answer; nothing was decided. Answered as 503. */
+/** The store cannot be reached or cannot respond, and nothing was decided. The response is 503. */
 export class StoreUnavailable extends Data.TaggedError("StoreUnavailable")<{
   /** For the log only. */
   readonly cause?: unknown
   readonly retryAfterSeconds?: number
 }> {}
 
-/** Somebody else appended first (the stream or the subject has another revision): load again. */
+/** Another append came first, so the stream or the subject has another revision: load again. */
 export class Stale extends Data.TaggedError("Stale")<Record<never, never>> {}
 
-/** The instant that the change had to be recorded before has come: load and decide again. */
+/** The instant `recordBefore` of the change has come: load and decide again. */
 export class OutOfTime extends Data.TaggedError("OutOfTime")<Record<never, never>> {}
 
 /** A unique claim of the change is held already. */

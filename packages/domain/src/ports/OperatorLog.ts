@@ -7,7 +7,7 @@ export interface OperatorEntry {
   readonly organization: string
   /** Distinguishes entries of one instant; unique. */
   readonly entry: string
-  /** Who gave it, as far as the machine knows. */
+  /** The user who ran it, as far as the machine knows. */
   readonly operator: string
   /** `organization create` */
   readonly command: string
@@ -15,7 +15,7 @@ export interface OperatorEntry {
   readonly arguments: ReadonlyArray<string>
 }
 
-/** What operators did to the store, and when by its clock (part 9). */
+/** What operators did to the store, and when by its clock. */
 export class OperatorLog extends Context.Service<
   OperatorLog,
   {

@@ -17,9 +17,9 @@ export class Organizations extends Context.Service<
   Organizations,
   {
     readonly find: (organization: string) => Effect.Effect<Organization | undefined, StoreUnavailable>
-    /** The key with this hash, whatever its condition, its organization, and the store's clock. */
+    /** The key with this hash, even if revoked or expired, its organization, and the store's clock. */
     readonly findApiKey: (hash: string) => Effect.Effect<FoundApiKey | undefined, StoreUnavailable>
-    /** All keys of the organization, whatever their condition, by identifier, and the store's clock. */
+    /** All keys of the organization by identifier, also revoked and expired ones, and the store's clock. */
     readonly listApiKeys: (organization: string) => Effect.Effect<
       {
         readonly now: Instant

@@ -1,6 +1,6 @@
 import { Context } from "effect"
 
-/** Bytes that nobody can predict. */
+/** Unpredictable bytes. */
 export class Randomness extends Context.Service<
   Randomness,
   { readonly bytes: (count: number) => Uint8Array }

@@ -5,8 +5,8 @@ export const deliveryStemOf = (eventId: string): string => `dlv_${eventId.slice(
 export const deliverySuffixOf = (endpointId: string): string => endpointId.slice(-6)
 
 /**
- * The identifier of the delivery of an event to an endpoint: the same on every store, and in the order of the events. A
- * delivery that no event makes, a test or one that is sent again, gets a new identifier of its own.
+ * The identifier of the delivery of an event to an endpoint: the same on every store, and sorted as the events are. A test
+ * delivery or a redelivery gets a new identifier instead.
  */
 export const deliveryIdOf = (eventId: string, endpointId: string): string =>
   deliveryStemOf(eventId) + deliverySuffixOf(endpointId)

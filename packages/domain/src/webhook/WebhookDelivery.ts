@@ -19,7 +19,7 @@ export interface AttemptResult {
 }
 
 /**
- * Why an attempt has no status, in classes that tell nothing of the operator's network (part 8). `worker_lost` is for
+ * Why an attempt has no status, in classes that reveal nothing of the operator's network (part 8). `worker_lost` is for
  * an attempt whose worker never reported a result; a transport does not return it.
  */
 export type AttemptError =
@@ -99,7 +99,7 @@ const isTest = ({ eventType }: Pick<WebhookDeliveryState, "eventType">): boolean
 /** Attempts that a delivery has in all: a test is tried once. */
 const attemptsOf = (delivery: WebhookDeliveryState): number => (isTest(delivery) ? 1 : MAX_ATTEMPTS)
 
-/** Whether an attempt may begin: it is due, nobody makes one, and the endpoint is active. */
+/** Whether an attempt may begin: it is due, none is under way, and the endpoint is active. */
 export const isDue = (
   delivery: WebhookDeliveryState,
   endpoint: Pick<WebhookEndpointState, "status">,
@@ -195,7 +195,7 @@ export const loseAttempt = (
   return withAttempt(delivery, { at: open.at, durationMs, error: "worker_lost" }, now, uniform)
 }
 
-/** Over how long what is due is spread when an endpoint is active again, in seconds (part 8). */
+/** Time over which due deliveries are spread when an endpoint is active again, in seconds (part 8). */
 export const REACTIVATION_SPREAD_SECONDS = 60n
 
 /** How deliveries are spread that are due at `now`: over the next `over`. */

@@ -10,7 +10,7 @@ export const MAX_PORT = 65_535
 
 /** C0 controls, space, DEL and backslash: what URL parsers strip, rewrite or disagree on. */
 const FORBIDDEN = /[\u0000-\u0020\u007f\\]/
-/** Schemes that are none of http: what is meant is a URL, and another one. */
+/** Schemes other than http and https, which show that the text is a URL of another kind. */
 const OTHER_SCHEME = /^(?!https?:)[a-z][a-z0-9+.-]*:/i
 const AUTHORITY = /^https?:\/\/([^/?#]*)/i
 /** What a host and a port are written with: no user info, no escapes, nothing other than ASCII. */
@@ -51,7 +51,7 @@ export type TargetFormFault =
   | "single_label"
   | "host"
 
-/** Whether the host says by itself that it is this machine. */
+/** Whether the host's text alone shows that it is this machine. */
 export const isLoopbackHost = ({ hostname }: URL): boolean =>
   hostname === "localhost" || LOOPBACK_LITERAL.test(hostname)
 
@@ -60,7 +60,7 @@ interface TargetOptions {
 }
 
 const PORT = /:(\d+)$/
-/** An address as WHATWG URL serializes it, whatever it was written as. */
+/** An address in the form in which WHATWG URL serializes it. */
 const ADDRESS = /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/
 
 /** Why the host and port that were written are not those of a URL, or of another one than they look like. */
@@ -86,7 +86,7 @@ const nameFault = (host: string): TargetFormFault | undefined => {
  *
  * HTTPS to a host name, without user info, on port 443 or from 1024. An address in place of the name is refused in
  * every spelling, since a name is what its certificate and each look-up are checked against. So is a fragment: it
- * would never be sent, and a target that differs from what was registered is refused rather than mended.
+ * would never be sent, and a target that differs from what was registered is refused rather than corrected.
  *
  * Where loopback is allowed, so are `localhost`, and 127.0.0.0/8 and `::1` in their one canonical spelling, over http
  * too. What a name resolves to is checked at every attempt, not here.
@@ -101,7 +101,7 @@ export const readTarget = (
   const authority = AUTHORITY.exec(text)?.[1] ?? ""
   const host = PLAIN_AUTHORITY.exec(authority)?.groups?.host?.toLowerCase()
   const url = URL.parse(text)
-  // Another host, or another spelling of one, than what was written: an address in disguise.
+  // The parsed host differs from the written one, as with an address in disguise.
   if (url === null || url.hostname !== host) return Result.fail(authorityFault(authority, url))
   if (text.includes("#")) return Result.fail("fragment")
   const isLoopback = loopbackAllowed && isLoopbackHost(url)

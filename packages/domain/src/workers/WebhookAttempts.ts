@@ -60,9 +60,9 @@ const logDisabled = (before: WebhookEndpointState, after: WebhookEndpointState):
       )
 
 /**
- * Records how attempts of one endpoint ended, together with its counters, in one write (part 8). When somebody else
- * changed the endpoint first, it is loaded again and the write repeated; attempts that are no longer open under their
- * token were taken for lost and are dropped.
+ * Records the results of attempts of one endpoint, together with its counters, in one write (part 8). If the endpoint was
+ * changed concurrently, it is loaded again and the write repeated. Attempts that are no longer open under their token were
+ * taken for lost and are dropped.
  */
 export const recordEnds = Effect.fn("recordEnds")(function* (
   known: StoredEndpoint,
@@ -99,7 +99,7 @@ export const recordEnds = Effect.fn("recordEnds")(function* (
 
 /**
  * Records how attempts of several endpoints ended in one write. Returns each endpoint as it is then; absent where nothing was
- * recorded because somebody else changed or locks the endpoint, which is left to `recordEnds`.
+ * recorded because the endpoint was changed or locked concurrently, which is left to `recordEnds`.
  */
 export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
   groups: ReadonlyArray<{

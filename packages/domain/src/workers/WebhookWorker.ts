@@ -16,7 +16,7 @@ import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, sleepUntilElapsed } from "
 
 /** Attempts that one worker has under way at most, over all endpoints. */
 export const ATTEMPTS_AT_ONCE = 1024
-/** Attempts of one endpoint that are under way at most, over all workers: it holds up nobody but itself. */
+/** Most attempts of one endpoint under way, over all workers, so that an endpoint holds up only itself. */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**
  * A worker begins attempts of one organization up to this fraction of its free capacity, shared equally among as many
@@ -39,7 +39,7 @@ const LEASE_BATCH = 64
 const LEASE_SECONDS = 60n
 /** Least time between two rounds of leasing, in nanoseconds: what falls due in between is leased together. */
 const LEASE_EVERY = 5n * NANOS_PER_MILLISECOND
-/** How often attempts of lost workers are looked for, in nanoseconds. */
+/** Interval between searches for attempts of lost workers, in nanoseconds. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
 /** Longest that a stopping worker waits for attempts under way; the rest count as lost. */
 export const DRAIN_TIMEOUT = "9 seconds"
@@ -180,7 +180,7 @@ const make = Effect.gen(function* () {
     yield* sleepUntilElapsed(leasedAt, LEASE_EVERY)
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
-    // Uninterruptible, because a lease that nobody works on uses up an attempt.
+    // Uninterruptible, because an abandoned lease uses up an attempt.
     const mayHaveMore = yield* Effect.uninterruptible(round)
     failures = 0
     if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))

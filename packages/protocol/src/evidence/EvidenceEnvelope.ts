@@ -74,7 +74,7 @@ export type EvidenceFault =
   | "payload_malformed"
   | "schema_unsupported"
 
-/** The envelope is not evidence of this service: a security incident for whoever holds it (part 7). */
+/** The envelope is not evidence of this service, which is a security incident for its holder (part 7). */
 export class EvidenceInvalid extends Data.TaggedError("EvidenceInvalid")<{
   readonly reason: EvidenceFault
 }> {}
@@ -184,7 +184,7 @@ const publicKeyOf = (key: Readonly<Record<string, unknown>>): Uint8Array | undef
  * members, `alg` and `kid`, one matching key, signature over the text as received, and only then the payload and its
  * `schema`.
  *
- * Says who signed which bytes. Whether the events in them hold together is for a deep verifier (part 7).
+ * Shows who signed which bytes. Whether the events in them are consistent is left to a deep verifier (part 7).
  * `envelope` and `keySet` are parsed JSON of any shape. An envelope that came as bytes is for
  * {@link verifyEvidenceBytes}: parsing hides a duplicate member.
  */

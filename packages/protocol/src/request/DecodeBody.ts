@@ -35,7 +35,7 @@ const detailOf = (issue: SchemaIssue.Issue): string | undefined => {
     case "InvalidType":
     case "AnyOf":
       return wantedBy(issue.ast)
-    // Every check of a request says in its own words what it wants.
+    // Every check of a request has a message of its own.
     case "Filter":
       return format(issue).issues[0]?.message
     default:

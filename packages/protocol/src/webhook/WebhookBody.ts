@@ -7,12 +7,12 @@ export interface NotifiedEvent {
   /** Receivers deduplicate by it. */
   readonly id: string
   readonly type: JournalEventType
-  /** RFC 3339 UTC with nine fraction digits, as the journal has it. */
+  /** RFC 3339 UTC with nine fraction digits, as in the journal. */
   readonly occurredAt: string
   readonly mandateId: string
   /** Only of an event that belongs to an authorization. */
   readonly authorizationId?: string
-  /** The mandate's state after the event; only of an event of its own life. */
+  /** The mandate's state after the event; only for `mandate.*` events. */
   readonly state?: MandateStateName
   /** The mandate's version at the event. */
   readonly version: number

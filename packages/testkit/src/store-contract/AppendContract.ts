@@ -200,7 +200,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         assert.strictEqual(refusal.kind, "commitment")
         assert.deepStrictEqual(refusal.holder, { fingerprint: held.fingerprint, resource: held.resource })
         assert.deepStrictEqual(yield* observe(change), before)
-        // None of its own claims was left behind either: the same change without the fault is recorded.
+        // None of its claims was left behind, since the same change without the fault is recorded.
         assert.deepStrictEqual(yield* store.append(right), { revision: current.stream.revision + 1 })
         assert.notDeepEqual(yield* observe(right), before)
       })

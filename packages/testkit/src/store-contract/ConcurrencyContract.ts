@@ -114,7 +114,7 @@ export const concurrencyContract = (it: StoreIt): void => {
           )
           const currents = yield* Effect.replicateEffect(recordMandate({ organization }), WRITERS)
           const ways = [
-            // Free claims on both sides of the one that is held, which must be free afterwards.
+            // Free claims before and after the taken one, which must still be free afterwards.
             [
               "ClaimTaken",
               { claims: [newDigest(), taken, newDigest()].map((name) => claimOf("commitment", name)) }

@@ -14,7 +14,7 @@ import { loadCurrent, newPlace, PLENTY, recordMandate, type StoreIt } from "./St
 
 const NO_LIMIT_BYTES = 100_000_000
 
-/** Writers at once, each with a mandate of its own to begin with, and one that all of them share. */
+/** Concurrent writers, each with its own mandate at first, and one that all of them share. */
 const WRITERS = 32
 const WRITES_EACH = 4
 const READERS = 4

@@ -8,7 +8,7 @@ import { followingChange, HOUR, newDigest, newIdentifier } from "../StoreFixture
 import { recordDue } from "./DueContract.ts"
 import { everyDue, loadCurrent, type StoreClock, type StoreIt } from "./StoreUnderTest.ts"
 
-/** Far enough in the past for what is recorded here to be leased before what other tests left due. */
+/** Far enough in the past for these streams to be leased before those that other tests left due. */
 const LONG_AGO = 1000n * HOUR
 
 let streamsMade = 0n
@@ -35,7 +35,7 @@ const take = Effect.fnUntraced(function* (limit: number, lasts: Nanos = HOUR) {
 const release = (lease: { readonly token: string; readonly streams: ReadonlyArray<DueStream> }) =>
   Effect.flatMap(DueLeases, (leases) => leases.release(lease))
 
-/** Leaves nothing due behind: what is earliest would be in the way of the tests that come after. */
+/** Leaves nothing due, since the earliest streams would be leased first in later tests. */
 const settleAll = Effect.fnUntraced(function* (streams: ReadonlyArray<DueStream>) {
   const store = yield* MandateStore
   for (const stream of streams) {

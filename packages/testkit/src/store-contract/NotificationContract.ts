@@ -30,7 +30,7 @@ const recordEverything = Effect.fn("recordEverything")(function* (organization: 
   yield* store.append(made)
   const current = yield* loadCurrent(made)
   const followed = followingChange(current, everythingAt(current.now))
-  // A store that makes a body itself, from whatever else it knows of the event, makes another one.
+  // A store that derives the body itself, from other data of the event, would make a different one.
   const events = followed.events.map((event, index) =>
     index % 2 === 0
       ? event

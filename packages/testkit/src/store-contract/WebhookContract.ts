@@ -42,7 +42,7 @@ import {
   register
 } from "./WebhooksUnderTest.ts"
 
-/** Writers at once, each with a mandate of its own. */
+/** Concurrent writers, each with its own mandate. */
 const WRITERS = 64
 const KEPT = KEPT_SECONDS * NANOS_PER_SECOND
 /** Events of one change, and changes, that are one event more than a disabled endpoint has kept. */
@@ -112,7 +112,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         assert.deepStrictEqual(refused, ["EndpointLimitReached"])
         const made = six.flatMap((one) => (one._tag === "Success" ? [one.success] : []))
         assert.lengthOf(yield* store.listEndpoints(organization), MAX_WEBHOOK_ENDPOINTS)
-        // Others have room, and the limit is for new ones alone.
+        // Other organizations have room, and the limit applies to new endpoints only.
         yield* register(newPlace().organization)
         yield* alter(made[0]!, { description: "changed" })
         yield* change(deleted(made[1]!, yield* storeNow), { expected: 1 })
@@ -359,7 +359,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         })
     )
 
-    // So many take a database long; where the limit is kept can be told with fewer.
+    // So many take a database too long; where the store counts the limit itself, fewer show the same.
     if (clock === "test") {
       it.effect(
         "are kept for a disabled endpoint until there are 10,000 since, several writers at once",

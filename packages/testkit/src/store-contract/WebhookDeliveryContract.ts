@@ -250,7 +250,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
           next.leased.map(({ endpoint }) => endpoint.id),
           [other.id]
         )
-        // But that an endpoint has what it is assured of, whatever the others have.
+        // But an endpoint has its assured attempts, whatever the others have.
         const third = yield* register(organization)
         yield* addMany(third, 8)
         assert.deepStrictEqual((yield* lease(all.concat(third), { perOrganization: 5 })).leased, [])
@@ -288,7 +288,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         const { leased } = yield* lease(all, { limit: 10 })
         assert.strictEqual(countOf(leased, fast), 1)
         assert.deepStrictEqual(full.map((endpoint) => countOf(leased, endpoint)).toSorted(), [2, 2, 2, 3])
-        // Four that do not answer have all they may; what is due elsewhere is found behind them.
+        // Four endpoints that do not respond have as many attempts as they may; due deliveries of others are still found.
         yield* finish(leased.find(({ endpoint }) => endpoint.id === fast.id)!, 204)
         yield* lease(all, { perEndpoint: 3 })
         const next = yield* addWaiting(fast)
@@ -331,7 +331,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         assert.deepStrictEqual(found.expired, [only])
         assert.isTrue(found.now >= only.delivery.open!.expiresAt)
         assert.lengthOf((yield* store.expiredAttempts({ limit: 0 })).expired, 0)
-        // It is nobody's until then.
+        // No worker has it until then.
         assert.deepStrictEqual((yield* lease([endpoint])).leased, [])
         const next = loseAttempt(only.delivery, found.now, 0.5)!
         yield* recordEnds(only, [{ next, token: lost.token }])

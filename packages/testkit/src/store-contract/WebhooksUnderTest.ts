@@ -82,7 +82,7 @@ export const register = Effect.fn("register")(function* (
   return endpoint
 })
 
-/** Changes an endpoint from what it is. */
+/** Changes an endpoint from its present state. */
 export const alter = Effect.fn("alter")(function* (
   endpoint: WebhookEndpointState,
   parts: Partial<WebhookEndpointState>,
@@ -102,7 +102,7 @@ export const disabledSince = (disabledAt: Instant): Partial<WebhookEndpointState
   disabledAt
 })
 
-/** Records an event of a mandate of its own, and gives it with the body of its deliveries. */
+/** Records an event of a new mandate, and returns it with the body of its deliveries. */
 export const recordEvent = Effect.fn("recordEvent")(function* (organization: string) {
   const store = yield* MandateStore
   const made = createdChange(newPlace({ organization }), yield* storeNow)
@@ -153,7 +153,7 @@ export const deliveriesOf = Effect.fn("deliveriesOf")(function* (endpoint: Webho
   return deliveries
 })
 
-/** Leases what is due, and gives what belongs to one of the endpoints. */
+/** Leases what is due, and returns the deliveries of the given endpoints. */
 export const lease = Effect.fn("lease")(function* (
   endpoints: ReadonlyArray<WebhookEndpointState>,
   parts: Partial<Omit<Parameters<WebhookStore["Service"]["leaseDue"]>[0], "token">> = {}
@@ -180,7 +180,7 @@ export const lease = Effect.fn("lease")(function* (
   }
 })
 
-/** Records the given deliveries as what they are now, together with their endpoint. */
+/** Records the given states of deliveries together with their endpoint. */
 export const recordEnds = Effect.fn("recordEnds")(function* (
   stored: StoredEndpoint,
   ends: ReadonlyArray<{ readonly next: WebhookDeliveryState; readonly token: string }>

@@ -1,7 +1,7 @@
 /**
- * Begins another history on this server, by order of an operator: the outcome is `begun`, `unchanged` (nothing happened
- * to the one that goes on, and no backup was restored) or `positions_ahead` (events have numbers of transactions that
- * this server has not reached).
+ * Begins another history on this server on an operator's order. The outcome is `begun`, `unchanged` (the current history is
+ * acknowledged, and no backup was restored) or `positions_ahead` (events carry transaction numbers that this server has
+ * not reached).
  */
 export const acknowledgeHistory = `
 create or replace function {schema}.acknowledge_history(

@@ -1,6 +1,6 @@
 /**
- * Which cluster and timeline a write goes to, as far as the server tells: servers that speak Postgres without its log
- * of writes, or keep these functions to themselves, tell one or neither.
+ * The cluster and timeline that a write goes to, as far as the server reports them. Servers that speak the protocol of
+ * Postgres without its write-ahead log, or do not allow these functions, report one or neither.
  */
 export const databaseIdentity = `
 create or replace function {schema}.database_identity(out o_cluster text, out o_timeline text) language plpgsql as $identity$

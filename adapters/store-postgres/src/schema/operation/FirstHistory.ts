@@ -1,4 +1,4 @@
-/** Begins the first history, once the tables and functions are there. */
+/** Begins the first history, once the tables and functions exist. */
 export const firstHistory = `
 insert into {schema}.history (ordinal, history, began_at, cluster, timeline, continues)
   select 1, left(replace(gen_random_uuid()::text, '-', ''), 16),

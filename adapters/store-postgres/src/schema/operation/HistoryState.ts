@@ -1,6 +1,6 @@
 /**
- * The history that goes on, the cluster and timeline that it was recorded on, and those of this server. It is
- * acknowledged while they agree; what either side does not tell counts as agreeing.
+ * The current history, the cluster and timeline that it was recorded on, and those of this server. It is acknowledged
+ * while they agree; a value that either side does not report counts as agreeing.
  */
 export const historyState = `
 create or replace function {schema}.history_state(

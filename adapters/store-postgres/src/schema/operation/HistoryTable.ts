@@ -1,9 +1,9 @@
 /**
- * The histories that the store has had, one row each; the last one goes on.
+ * The histories that the store has had, one row each; the last one is current.
  *
- * A promoted standby, a restored backup and a loaded dump hold a history that may lack what was acknowledged, or have
- * other events in its places, and nothing in the other tables says so. So each row has the cluster and the timeline
- * that it was recorded on, which change then; an operator says what became of it, and that begins the next row.
+ * A promoted standby, a restored backup and a loaded dump may lack acknowledged events or have others in their place, and
+ * the other tables do not show that. So each row has the cluster and the timeline that it was recorded on, which change in
+ * these cases. An operator then acknowledges the change, which begins the next row.
  */
 export const historyTable = `
 create table {schema}.history (

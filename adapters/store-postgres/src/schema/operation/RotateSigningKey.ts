@@ -1,8 +1,8 @@
 /**
  * Publishes a signing key that signs after `p_delay` nanoseconds, or at once with `p_now`, which is for a compromise: a
- * key that is yet to sign is withdrawn then, since it was kept in the same place. The outcome is `first` (of a
- * deployment without keys it signs at once), `rotated` or `pending` (with the key that is yet to sign). Whoever adds a
- * key locks the first one, so that rotations take turns.
+ * key that has not started to sign is then withdrawn, because it was stored in the same place. The outcome is `first` (the
+ * first key of a deployment, which signs at once), `rotated` or `pending` (with the key that has not started to sign). Each
+ * rotation locks the first key, so that rotations run one after another.
  */
 export const rotateSigningKey = `
 create or replace function {schema}.rotate_signing_key(

@@ -1,9 +1,9 @@
 /**
  * Signing keys, those of the deployment under the organization ''.
  *
- * A key signs from `signs_from` until a later one does. The first of a deployment signs from 0, so that of several
- * processes that make it one wins; its row is never removed, and whoever adds another key locks it. A key without
- * `signs_from` was withdrawn before it signed; one without `sealed` cannot sign any more.
+ * A key signs from `signs_from` until a later one does. The first of a deployment signs from 0, so that one of several
+ * processes that make it wins. Its row is never deleted, and every change of the keys locks it. A key without `signs_from`
+ * was withdrawn before it signed; one without `sealed` can no longer sign.
  */
 export const signingKeyTable = `
 create table {schema}.signing_key (

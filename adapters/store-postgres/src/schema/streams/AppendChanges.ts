@@ -1,12 +1,12 @@
 /**
- * Appends many changes to different streams in one statement and one transaction, each recorded whole or not at all.
- * The outcome of each is `appended`, `stale`, `out_of_time`, or `alone`: it leaves no trace and is to be tried by
- * itself (`append_one`), which finds out what stands against it.
+ * Appends many changes to different streams in one statement and one transaction, each entirely or not at all. The outcome
+ * of each is `appended`, `stale`, `out_of_time`, or `alone`: it left no trace and must be retried alone (`append_one`), which
+ * finds the reason.
  *
- * Changes come in the order of their streams and claims in their own, which is the order in which everybody takes
- * locks; a stream that somebody else has locked is not waited for. No two changes of one call may share a stream or a
- * claim, and none may hold a session, a subject or a claim that expires. Statements are row by row: a plan for a set,
- * made while the tables were empty, would read them whole for as long as it is kept.
+ * Changes come in the order of their streams and claims in their own, which is the order in which all statements take
+ * locks. A stream that another session has locked is not waited for. No two changes of one call may share a stream or a
+ * claim, and none may contain a session, a subject or an expiring claim. Statements run row by row: a plan for a set, made
+ * while the tables were empty, would scan them for as long as it is cached.
  */
 export const appendChanges = `
 create or replace function {schema}.append_changes(

@@ -1,16 +1,16 @@
 /**
- * Appends one change to one stream, all or nothing, in one statement.
+ * Appends one change to one stream in one statement, entirely or not at all.
  *
  * The outcome is `appended`, `stale`, `out_of_time`, `claim_taken` (with the holder), `newer` (a later release wrote
  * the stream) or `broken` (the change cannot follow what is recorded); all but the first leave no trace.
  *
  * Every caller takes locks in the same order: the stream, the subject, claims by kind and name, webhook endpoints by
  * their key. The clock is read under them. Claims come in lock order, and `p_claim_places` says where each stood in the
- * change, so that of several that are taken the first one is answered.
+ * change, so that the first of several taken ones is reported.
  *
- * One statement locks the stream and advances it if the change can follow; only if it does not is the stream read,
- * without a lock, to say why. An authorization that is closed is most likely there already, one that is open or was
- * refused is most likely new, so that one is updated and the other inserted first.
+ * One statement locks the stream and advances it if the change can follow. Otherwise the stream is read without a lock to
+ * find the reason. An authorization that is closed most likely exists, so it is updated first; one that is open or was
+ * refused is most likely new, so it is inserted first.
  */
 export const appendOne = `
 create or replace function {schema}.append_one(

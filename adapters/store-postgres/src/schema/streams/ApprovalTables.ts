@@ -1,6 +1,6 @@
 /**
  * Approval sessions of mandates, found by the hash of their token, which names the organization; and subjects with
- * their passkeys. Both are written by appends alone, but for a subject that an operator changes.
+ * their passkeys. Both are written by appends only, except for a subject that an operator changes.
  */
 export const approvalTables = `
 create table {schema}.approval_session (

@@ -1,10 +1,9 @@
 /**
  * Leases streams with something due to the worker `p_token` for `p_nanos`, earliest first.
  *
- * Streams that somebody is writing to are skipped: their append records what is due. Nothing here waits for a row in a
- * way that another could wait for in turn: takers lock streams first, and whoever deletes leases skips those that are
- * locked. The lease of a stream is looked up by its key, stream by stream: a join would be planned for the few leases
- * that there are while the tables are empty.
+ * Streams that are being written to are skipped: their append records what is due. No deadlock is possible, because leasing
+ * locks streams first, and deleting leases skips those that are locked. The lease of a stream is looked up by its key,
+ * stream by stream: a join would be planned while the tables are nearly empty.
  */
 export const leaseDue = `
 create or replace function {schema}.lease_due(p_token text, p_limit bigint, p_nanos bigint)

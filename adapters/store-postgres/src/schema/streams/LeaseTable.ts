@@ -1,7 +1,6 @@
 /**
- * Work that is under way somewhere: who does it (`token`), and until when nobody else may take it. `kind` says what
- * `name` names, so that every sort of work is leased in one form; a mandate with something due is the kind
- * `due_stream`.
+ * Leases of work in progress: which worker has it (`token`), and until when no other may take it. `kind` says what `name`
+ * identifies, so that every sort of work is leased in one form; a mandate with something due is of the kind `due_stream`.
  */
 export const leaseTable = `
 create table {schema}.lease (

@@ -1,10 +1,10 @@
 /**
- * Loads all that one command needs, in one statement and from one snapshot, as a single row whose columns are null
- * where there is nothing. The stream is that of a mandate, an authorization, an approval session, or a session's token;
- * a token may be looked up without its organization.
+ * Loads everything that one command needs in one statement and from one snapshot, as a single row whose columns are null
+ * for what does not exist. The stream is that of a mandate, an authorization, an approval session, or a session's token; a
+ * token may be looked up without its organization.
  *
- * Open reservations are found in their own index, and what is named is found by its key alone: a plan made on few rows
- * may prefer the index by state, which keeps an entry of each reservation there ever was until the table is vacuumed.
+ * Open reservations are found by their own index, and named rows by their key alone: a plan made on few rows may prefer the
+ * index by state, which keeps an entry of every earlier reservation until the table is vacuumed.
  */
 export const loadStream = `
 create or replace function {schema}.load_stream(

@@ -1,4 +1,4 @@
-/** Gives up leases that a worker still holds. One that somebody else has locked is left to expire. */
+/** Releases leases that a worker still holds. One that another session has locked is left to expire. */
 export const releaseLeases = `
 create or replace function {schema}.release_leases(p_kind text, p_token text, p_organizations text[], p_names text[])
 returns void language plpgsql set enable_seqscan = off as $release$

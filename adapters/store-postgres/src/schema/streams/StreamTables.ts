@@ -1,9 +1,9 @@
 /**
- * Mandates: the stream of each with its events, its authorizations, and the unique claims of what its appends name.
+ * Mandates: the stream of each with its events, its authorizations, and the unique claims of its appends.
  *
- * What the domain folds is kept as text in `snapshot`, `record` and `reservation`; the columns beside it are what
- * statements look for. Instants are nanoseconds since the epoch; those beyond the range of a bigint are held at its
- * end, for comparison only.
+ * The state of the domain is stored as text in `snapshot`, `record` and `reservation`; the other columns serve the
+ * conditions of statements. Instants are nanoseconds since the epoch. Those beyond the range of a bigint are clamped to it
+ * and only compared.
  */
 export const streamTables = `
 create table {schema}.stream (

@@ -1,7 +1,7 @@
 /**
- * Takes claims in the order in which they come, which is their lock order; `p_places` says where each stood in the
- * change. All null when every claim was taken, otherwise the first that somebody else holds, with its holder. The
- * caller then undoes those that were taken.
+ * Takes claims in the given order, which is their lock order; `p_places` gives the place of each in the change. The result is
+ * all null if every claim was taken, otherwise the first that was taken before, with its holder. The caller then undoes
+ * those that were taken here.
  */
 export const takeClaims = `
 create or replace function {schema}.take_claims(

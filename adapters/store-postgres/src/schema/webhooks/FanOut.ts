@@ -1,14 +1,14 @@
 /**
- * Makes the deliveries of an event, one for each endpoint that wants it, of the body and the parts of their identifiers that
- * the domain gave (`deliveryIdOf`). Which endpoints want it and what is kept for disabled ones is filtered by columns that
- * the domain filled (`wants`, `keptDeliveriesOf`, `isKept`).
+ * Makes the deliveries of an event, one for each endpoint that subscribes to it, from the body and the parts of their
+ * identifiers that the domain gave (`deliveryIdOf`). Columns that the domain filled (`wants`, `keptDeliveriesOf`, `isKept`)
+ * decide which endpoints subscribe to it and what is kept for disabled ones.
  *
- * Called in the transaction that records the event, right after its insert, and only where the organization has an endpoint:
- * most have none, and asking costs less than this call.
+ * Called in the transaction that records the event, right after its insert, and only if the organization has an endpoint:
+ * most have none, and that check costs less than this call.
  *
- * It sees the endpoints whose change was committed when it runs. One that is made while an event is being recorded may
- * miss that event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to
- * count what is kept for them and to see whether they are active again.
+ * It sees the endpoints that are committed when it runs. One that is made while an event is being recorded may miss that
+ * event, and gets every event whose append began after it was made. Only disabled endpoints are locked, to count what is
+ * kept for them and to see whether they are active again.
  */
 export const fanOut = `
 create or replace function {schema}.fan_out(

@@ -1,16 +1,16 @@
 /**
- * Leases deliveries that are due: opens an attempt of each for the worker `p_token` and for `p_nanos`, at a cost that
- * follows what is due. What is selected here is due by `isDue` of the domain, and is opened as by `beginAttempt`.
+ * Leases deliveries that are due: opens an attempt of each for the worker `p_token` and for `p_nanos`, at a cost in
+ * proportion to what is due. The selected deliveries are due as by `isDue` of the domain, and are opened as by
+ * `beginAttempt`.
  *
- * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: whoever opens
- * attempts of an endpoint holds its row of `webhook_attempt_lock`, and everybody else goes on to other endpoints. An
- * organization, its deleted endpoints included, has about `p_per_organization` at most, beyond which each endpoint
- * still gets `p_assured`. Those that have the fewest open come first, so that an endpoint that does not answer holds up
- * nobody.
+ * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: a worker that opens
+ * attempts of an endpoint locks its row of `webhook_attempt_lock`, and the others skip to other endpoints. An organization,
+ * its deleted endpoints included, has at most about `p_per_organization` attempts open, beyond which each endpoint still
+ * gets `p_assured`. Endpoints with the fewest open attempts come first, so that one that does not respond holds up no other.
  *
- * Only endpoints with something in the queue `due` are looked at, however many deliveries wait for a retry: those whose
- * time has come are moved there first. Plans are made once for each connection: one that is made for the very arguments
- * costs more than it saves.
+ * Only endpoints with something in the queue `due` are read, however many deliveries wait for a retry: those whose time has
+ * come are moved there first. Plans are made once for each connection, because planning for each call costs more than it
+ * saves.
  */
 export const leaseWebhookAttempts = `
 create or replace function {schema}.lease_webhook_attempts(

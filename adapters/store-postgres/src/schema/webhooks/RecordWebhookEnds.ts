@@ -1,8 +1,8 @@
 /**
- * Records the ends of attempts, of many endpoints in one statement: endpoints, and deliveries of which `p_places` says
- * to which endpoint of the list each belongs. Answers the places that were recorded, each with all of its deliveries:
- * not those that are stale nor, where there are several, those that somebody else holds, which nobody here waits for.
- * Endpoints and deliveries are stored as the domain left them (`finishAttempt`, `loseAttempt`).
+ * Records the results of attempts of many endpoints in one statement: endpoints, and deliveries for each of which `p_places`
+ * gives the place of its endpoint in the list. Returns the places that were recorded, each with all of its deliveries. Stale
+ * endpoints are left out, and of several endpoints also those that are locked, which are not waited for. Endpoints and
+ * deliveries are stored as the domain made them (`finishAttempt`, `loseAttempt`).
  */
 export const recordWebhookEnds = `
 create or replace function {schema}.record_webhook_ends(

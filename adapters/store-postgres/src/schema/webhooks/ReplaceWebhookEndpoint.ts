@@ -1,7 +1,7 @@
 /**
- * Replaces an endpoint that has the expected revision, and gives the next one; null when it has another. What is left to be
- * kept for a disabled endpoint counts on while it stays disabled, as by `keptDeliveriesAfter` of the domain: appends count it down
- * without a new revision, so only the row has it.
+ * Replaces an endpoint that has the expected revision, and returns the next one; null if it has another. While an endpoint
+ * stays disabled, the number of deliveries left to be kept is carried over from the row, as by `keptDeliveriesAfter` of the
+ * domain: appends decrement it without a new revision, so only the row has it.
  */
 export const replaceWebhookEndpoint = `
 create or replace function {schema}.replace_webhook_endpoint(

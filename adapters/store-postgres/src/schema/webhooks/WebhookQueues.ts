@@ -1,6 +1,6 @@
 /**
- * Each endpoint with due deliveries, over all organizations, and when the earliest is due: one look at the index for
- * each endpoint, however many deliveries it has.
+ * Each endpoint with due deliveries, over all organizations, and when the earliest is due: one index look-up for each
+ * endpoint, however many deliveries it has.
  */
 export const webhookQueues = `
 create or replace function {schema}.webhook_queues()

@@ -1,8 +1,8 @@
 /**
  * Webhook endpoints and their deliveries.
  *
- * Everybody takes locks in the same order: what an append locks, claims, endpoints by their key, deliveries. Whoever
- * opens attempts waits for nothing.
+ * All statements take locks in the same order: those of an append, claims, endpoints by their key, deliveries. Opening
+ * attempts waits for no lock.
  */
 export const webhookTables = `
 create table {schema}.webhook_endpoint (
