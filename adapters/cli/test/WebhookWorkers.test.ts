@@ -436,7 +436,11 @@ describe.skipIf(server === undefined)("webhook workers (part 8)", { timeout: TES
         assert.deepStrictEqual(yield* endpoints.deliveries(id), before)
         assert.deepStrictEqual((yield* tenant.get("/v1/webhook-endpoints")).data, [shown])
         // Other tests' transactions on the same server hold the feed back for a while.
-        const { data } = yield* awaited("the feed", tenant.get("/v1/events?limit=100"), (page) => page.data.length > 2)
+        const { data } = yield* awaited(
+          "the feed",
+          tenant.get("/v1/events?limit=100"),
+          (page) => page.data.length > 2
+        )
         assert.lengthOf(data, 3)
         const reactivated = bodyOf(yield* endpoints.reactivate(id), 200)
         assert.deepInclude(reactivated, { status: "active", missed_since: shown.missed_since })
