@@ -1,4 +1,4 @@
-/** Forms are looked up by so many of their first characters: there are many of them, and a lot of text. */
+/** Length of the prefix by which forms are indexed, so that long texts are searched quickly, in characters. */
 const INDEXED_CHARACTERS = 8
 
 const STARTS = 2 ** 16

@@ -58,7 +58,7 @@ export const awaited = <A>(
 export interface OpenStore {
   /** What a service needs to stand on it. Several may, where it is a server. */
   readonly options: Pick<ServiceOptions, "store" | "migrations" | "masterKey" | "observing" | "wakeUp">
-  /** Lets so much time pass that what waits for its next attempt for this long is due, and wakes the workers. */
+  /** Advances the store's time by so many seconds, and wakes the workers. */
   readonly pass: (seconds: number) => Effect.Effect<void>
   /** Rows of a statement on the server, in whose schema it is; on the memory store there are none. */
   readonly query: (

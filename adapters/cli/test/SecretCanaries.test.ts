@@ -471,7 +471,7 @@ describe("secrets (part 9)", () => {
             for (const what of canaries.foundIn(text)) kept.add(what)
           }
         }
-        // What may be there is there: the search would have found the rest.
+        // The permitted values are found, so the search works.
         assert.includeMembers([...kept], ["return_state", "credential id", "passkey's signature"])
       }),
     EMBEDDED_TIMEOUT_MS

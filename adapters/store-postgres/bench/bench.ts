@@ -18,7 +18,7 @@ import { programLoop } from "./ProgramLoop.ts"
 const CLIENTS = 16
 const MANY_CLIENTS = 64
 const EX_UNAVAILABLE = 69
-/** About what one takes, where none is open any more to be measured. */
+/** Approximate size of an open reservation's record in bytes, for when none is left to measure. */
 const RESERVATION_BYTES = 300
 
 const option = (name: string, byDefault: number): number => {

@@ -5,7 +5,7 @@ import type { SoakSettings } from "./SoakSettings.ts"
 const POLL_MILLISECONDS = 10
 /** Longest that a server is left alone once it serves and its kill is due. */
 const LONGEST_DELAY_MILLISECONDS = 400
-/** Of so many kills the last hits a process that still starts, so soon after the kill before it. */
+/** One kill in so many follows the one before at once, and so hits a process that is still starting. */
 const KILLS_PER_EARLY_ONE = 5
 const LONGEST_EARLY_DELAY_MILLISECONDS = 2000
 

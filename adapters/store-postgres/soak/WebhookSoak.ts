@@ -14,11 +14,11 @@ import { newWebhookTenant, type RunPrograms, type WebhookTenant } from "./Webhoo
 import { startWebhookWorkers, type WebhookWorkerFleet } from "./WebhookWorkerFleet.ts"
 
 const MASTER_KEY_BYTES = 32
-/** How long a worker has until it counts as lost, in nanoseconds; one that lives seldom needs as much. */
+/** Lease of an attempt, in nanoseconds; a live worker usually reports sooner. */
 const LOST_AFTER = 2_500_000_000n
 const HURRY_MILLISECONDS = 100
 const LONGEST_DELAY_MILLISECONDS = 400
-/** How long a kill waits for requests, and then for the one that it is meant for; without one it hits anybody. */
+/** Longest wait for the request that a kill aims at; after it, any worker is killed. */
 const PATIENCE_MILLISECONDS = 30_000
 /** Deliveries that may be outstanding before there are more events: dead endpoints take their time. */
 const OUTSTANDING_DELIVERIES = 500

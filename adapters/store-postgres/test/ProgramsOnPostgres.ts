@@ -1,3 +1,4 @@
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import type { MandateStore } from "@svc/domain/ports/MandateStore"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import * as PasskeyVerifierWebAuthn from "@svc/passkey-webauthn/PasskeyVerifierWebAuthn"
@@ -38,7 +39,8 @@ export const processOn = ({ url, ...options }: Options) =>
     Layer.fresh(
       Layer.mergeAll(
         PostgresStore.layer({ ...options, url: Redacted.make(url), migrations: "run" }),
-        portsBesideStore
+        portsBesideStore,
+        Layer.sync(StreamTurns)(makeTurns)
       )
     )
   )

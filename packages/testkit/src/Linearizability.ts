@@ -1,3 +1,4 @@
+import { StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { applyDue } from "@svc/domain/mandate/ApplyDue"
 import { authorizationResourceOf } from "@svc/domain/mandate/AuthorizationResource"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
@@ -202,7 +203,18 @@ export const isLinearizable = (initial: SequentialState, history: ReadonlyArray<
 /** Turns of the scheduler that a pause may take, at most one less than this. */
 const LONGEST_PAUSE = 6
 
-/** Puts random pauses around every call of a store, so that fibers interleave in it in many ways. */
+/** The turns of fibers that run as if each were a process of its own: none waits for another. */
+const separateProcesses = Layer.succeed(StreamTurns)({
+  length: () => 0,
+  inTurn: () => (effect) => effect,
+  mandateOf: () => undefined,
+  rememberMandate: () => undefined
+})
+
+/**
+ * Puts random pauses around every call of a store, so that fibers interleave in it in many ways, as those of many processes
+ * do: within one process writes to a mandate would wait for one another.
+ */
 export const interleavedStore = <Provided, E, R>(
   store: Layer.Layer<Provided | MandateStore, E, R>,
   pauses: () => number
@@ -226,7 +238,11 @@ export const interleavedStore = <Provided, E, R>(
       })
     )
   )
-  return pausing.pipe(Layer.provideMerge(store)) as Layer.Layer<Provided | MandateStore, E, R>
+  return pausing.pipe(Layer.provideMerge(store), Layer.merge(separateProcesses)) as Layer.Layer<
+    Provided | MandateStore,
+    E,
+    R
+  >
 }
 
 type Ran = Effect.Effect<string, never, ProgramPorts>

@@ -51,8 +51,12 @@ const namesOf = (change: StreamChange): ReadonlyArray<string> => [
   ...change.claims.map(({ kind, name }) => JSON.stringify([change.organization, kind, name]))
 ]
 
+/** Characters that a row beside the events takes, about. */
+const ROW_LENGTH = 2048
+
+/** About what a change sends, in characters: each event goes as a text and, in its notification, once more. */
 const lengthOf = ({ authorizations, events }: StreamChange): number =>
-  events.reduce((sum, { text }) => sum + 2 * text.length, 0) + 2048 * (1 + authorizations.length)
+  events.reduce((sum, { text }) => sum + 2 * text.length, 0) + ROW_LENGTH * (1 + authorizations.length)
 
 /** The changes to send next: the first in the queue, and those after it that share no stream or claim with an earlier one. */
 const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {

@@ -15,7 +15,8 @@ import { type AppendFailure, appendDue, appendFacts } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
 import { keyedOperation, type Operation } from "./IdempotencyKey.ts"
 import { namedStream, tryReadStream } from "./ReadStream.ts"
-import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
+import { StreamTurns } from "./StreamTurns.ts"
+import { mandateTurnKey, streamTurnKey, type TurnKey, untilAppended } from "./UntilAppended.ts"
 import { validBody, type WriteRequest } from "./WriteRequest.ts"
 
 /** One kind of write to a mandate that exists. */
@@ -35,6 +36,27 @@ export interface StreamWriteResult {
   readonly resource: string
   readonly replayed: boolean
 }
+
+/** The turn of a write to a mandate, which is also that of a write to an authorization whose mandate is remembered. */
+const turnKeyOf = (
+  organization: string,
+  stream: StreamReference | undefined
+): Effect.Effect<TurnKey<MandateStore>> =>
+  StreamTurns.use(({ mandateOf }) => {
+    const mandate =
+      stream === undefined
+        ? undefined
+        : "mandate" in stream
+          ? stream.mandate
+          : "authorization" in stream
+            ? mandateOf(organization, stream.authorization)
+            : undefined
+    return Effect.succeed<TurnKey<MandateStore>>(
+      mandate === undefined
+        ? streamTurnKey({ organization, ...(stream === undefined ? {} : { stream }) })
+        : mandateTurnKey(organization, mandate)
+    )
+  })
 
 /** A replay answers with the resource as it is now, and evaluates nothing again (part 3). */
 const replay = (
@@ -78,6 +100,10 @@ export const writeStream = <Body>(
     const body = yield* validBody(write.decode(request.body))
     if (loaded.stream === undefined) return yield* new NotFound()
     const current = asOf(loaded.stream, loaded.now)
+    const { rememberMandate } = yield* StreamTurns
+    const mandate = current.state.mandate.terms.mandate_id
+    if (stream !== undefined && "authorization" in stream)
+      rememberMandate(organization, stream.authorization, mandate)
     const command = yield* write.command(body, current.now)
     const verdict = decide(current.state, current.head.bytes, command, current.now)
     if (Result.isFailure(verdict)) {
@@ -95,6 +121,7 @@ export const writeStream = <Body>(
       boundaries,
       claims: [key.claim(resource), ...(write.claims?.(command) ?? [])]
     })
+    if (resource.startsWith("aut_")) rememberMandate(organization, resource, mandate)
     return { current: appended, resource, replayed: false }
   }).pipe(
     Effect.catchIf(
@@ -102,5 +129,5 @@ export const writeStream = <Body>(
       () => Effect.fail(new CommitmentReused())
     )
   )
-  return untilAppended(streamTurnKey({ organization, ...(stream === undefined ? {} : { stream }) }), attempt)
+  return Effect.flatMap(turnKeyOf(organization, stream), (turnKey) => untilAppended(turnKey, attempt))
 }

@@ -109,7 +109,7 @@ const leadFault = (member: string): Verdict =>
     })
   )
 
-/** Bytes that one more event may have, given what is reserved for closing everything. */
+/** Whether the journal has room for one more event beside those that will close the mandate and its open reservations. */
 const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {
   const event = utf8ToBytes(canonicalJson(data as JsonValue)).length + CLOSING_EVENT_BYTES
   const closing = (stream.open.length + opens + 1) * CLOSING_EVENT_BYTES

@@ -63,7 +63,7 @@ const PORT = /:(\d+)$/
 /** An address in the form in which WHATWG URL serializes it. */
 const ADDRESS = /^(?:\d+\.\d+\.\d+\.\d+|\[.*\])$/
 
-/** Why the host and port that were written are not those of a URL, or of another one than they look like. */
+/** Which fault to name when the host as written is not the host that the URL parser reads. */
 const authorityFault = (authority: string, url: URL | null): TargetFormFault => {
   if (authority === "") return "not_a_url"
   if (authority.includes("@")) return "user_info"
