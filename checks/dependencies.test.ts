@@ -30,7 +30,24 @@ const DOMAIN_LAYERS: ReadonlyArray<ReadonlyArray<string>> = [
   ["workers"]
 ]
 
-/** What every room may import beside the rooms: the refusals. */
+/** Rooms of rules, which decide in synchronous functions: what they import of `effect` is values. */
+const SYNCHRONOUS = /^packages\/domain\/src\/(?:calendar|mandate|policy)\//
+const EFFECTS = /import (?:type )?\{[^}]*\b(?:Effect|Layer|Context)\b[^}]*\} from "effect"/
+
+/** The rooms of the domain that each adapter builds on, beside the ports that it implements or calls. */
+const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "@svc/cli": ["organization", "webhook", "workers", "approval"],
+  "@svc/guarded-http": ["webhook"],
+  "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
+  "@svc/identity-jwt": ["organization"],
+  "@svc/passkey-webauthn": ["approval"],
+  "@svc/signer": ["engine"],
+  "@svc/store-memory": ["mandate", "webhook", "approval", "organization", "engine"],
+  "@svc/store-postgres": ["mandate", "webhook", "approval", "organization", "engine"],
+  "@svc/time-zones": ["calendar"]
+}
+
+/** The line of a file's room; -1 for what every room may import: the refusals and the identifiers. */
 const layerOf = (path: string): number => {
   const room = /^packages\/domain\/src\/([^/]+)\//.exec(path)?.[1]
   return room === undefined ? -1 : DOMAIN_LAYERS.findIndex((rooms) => rooms.includes(room))
@@ -114,6 +131,30 @@ describe("dependencies", () => {
       offences(named("@svc/domain"), (specifier, file) => {
         const target = specifier.startsWith(".") ? resolveImport(file, specifier, all) : undefined
         return target !== undefined && layerOf(file.path) >= 0 && layerOf(target) > layerOf(file.path)
+      }),
+      []
+    )
+  })
+
+  it("keeps the rooms of rules free of effects", () => {
+    const rules = named("@svc/domain").filter(({ path }) => SYNCHRONOUS.test(path))
+    assert.isAbove(rules.length, 20)
+    assert.deepStrictEqual(
+      rules.filter(({ text }) => EFFECTS.test(text)).map(({ path }) => path),
+      []
+    )
+  })
+
+  it("lets an adapter build on the ports and on the rooms named for it alone", () => {
+    const adapters = production.filter(({ path }) => path.startsWith("adapters/"))
+    assert.sameMembers(
+      [...new Set(adapters.map(({ workspace }) => workspace.name))],
+      Object.keys(ROOMS_OF_ADAPTERS)
+    )
+    assert.deepStrictEqual(
+      offences(adapters, (specifier, { workspace }) => {
+        const room = /^@svc\/domain\/([^/]+)/.exec(specifier)?.[1]
+        return room !== undefined && room !== "ports" && !ROOMS_OF_ADAPTERS[workspace.name]?.includes(room)
       }),
       []
     )
