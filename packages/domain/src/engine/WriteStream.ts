@@ -42,20 +42,13 @@ const turnKeyOf = (
   organization: string,
   stream: StreamReference | undefined
 ): Effect.Effect<TurnKey<MandateStore>> =>
-  StreamTurns.use(({ mandateOf }) => {
-    const mandate =
-      stream === undefined
-        ? undefined
-        : "mandate" in stream
-          ? stream.mandate
-          : "authorization" in stream
-            ? mandateOf(organization, stream.authorization)
-            : undefined
-    return Effect.succeed<TurnKey<MandateStore>>(
-      mandate === undefined
-        ? streamTurnKey({ organization, ...(stream === undefined ? {} : { stream }) })
-        : mandateTurnKey(organization, mandate)
-    )
+  Effect.map(StreamTurns, ({ mandateOf }) => {
+    if (stream === undefined) return streamTurnKey({ organization })
+    if ("mandate" in stream) return mandateTurnKey(organization, stream.mandate)
+    const mandate = "authorization" in stream ? mandateOf(organization, stream.authorization) : undefined
+    return mandate === undefined
+      ? streamTurnKey({ organization, stream })
+      : mandateTurnKey(organization, mandate)
   })
 
 /** A replay answers with the resource as it is now, and evaluates nothing again (part 3). */
@@ -100,10 +93,6 @@ export const writeStream = <Body>(
     const body = yield* validBody(write.decode(request.body))
     if (loaded.stream === undefined) return yield* new NotFound()
     const current = asOf(loaded.stream, loaded.now)
-    const { rememberMandate } = yield* StreamTurns
-    const mandate = current.state.mandate.terms.mandate_id
-    if (stream !== undefined && "authorization" in stream)
-      rememberMandate(organization, stream.authorization, mandate)
     const command = yield* write.command(body, current.now)
     const verdict = decide(current.state, current.head.bytes, command, current.now)
     if (Result.isFailure(verdict)) {
@@ -121,7 +110,10 @@ export const writeStream = <Body>(
       boundaries,
       claims: [key.claim(resource), ...(write.claims?.(command) ?? [])]
     })
-    if (resource.startsWith("aut_")) rememberMandate(organization, resource, mandate)
+    if (resource.startsWith("aut_")) {
+      const { rememberMandate } = yield* StreamTurns
+      rememberMandate(organization, resource, appended.state.mandate.terms.mandate_id)
+    }
     return { current: appended, resource, replayed: false }
   }).pipe(
     Effect.catchIf(
