@@ -1,15 +1,11 @@
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { decodeAttestationObject, parseAuthenticatorData } from "@simplewebauthn/server/helpers"
 import { PasskeyRefused, PasskeyVerifier } from "@svc/domain/ports/PasskeyVerifier"
+import { hasVectors, readVectorJson } from "@svc/protocol/test/PublicVectors"
 import { Effect, Exit, Redacted } from "effect"
 import { layer } from "./PasskeyVerifierWebAuthn.ts"
 
-const vectors =
-  process.env.SVC_TEST_VECTORS ?? fileURLToPath(new URL("../../../../shared/vectors", import.meta.url))
-const file = join(vectors, "webauthn-l3/webauthn-l3-vectors.json")
+const VECTORS = "webauthn-l3/webauthn-l3-vectors.json"
 
 interface Ceremony {
   readonly challenge: string
@@ -19,6 +15,12 @@ interface Vector {
   readonly anchor: string
   readonly registration: Ceremony & { readonly credential_id: string; readonly attestationObject: string }
   readonly authentication: Ceremony & { readonly authenticatorData: string; readonly signature: string }
+}
+
+interface VectorFile {
+  readonly rpId: string
+  readonly origin: string
+  readonly vectors: ReadonlyArray<Vector>
 }
 
 const NO_USER_VERIFICATION = /user could not be verified/
@@ -64,12 +66,11 @@ const check = (answer: unknown, exit: Exit.Exit<unknown, PasskeyRefused>, what: 
   else assert.strictEqual(reason, answer, what)
 }
 
-describe.skipIf(!existsSync(file))("PasskeyVerifierWebAuthn on the vectors of WebAuthn Level 3", () => {
-  const document = existsSync(file)
-    ? JSON.parse(readFileSync(file, "utf8"))
+describe.skipIf(!hasVectors(VECTORS))("PasskeyVerifierWebAuthn on the vectors of WebAuthn Level 3", () => {
+  const { origin, rpId, vectors } = hasVectors(VECTORS)
+    ? readVectorJson<VectorFile>(VECTORS)
     : { rpId: "", origin: "", vectors: [] }
-  const relyingParty = { rpId: document.rpId as string, origin: document.origin as string }
-  const vectors = document.vectors as ReadonlyArray<Vector>
+  const relyingParty = { rpId, origin }
   const nameOf = ({ anchor }: Vector) => anchor.replace("sctn-test-vectors-", "")
 
   const register = ({ registration }: Vector) =>

@@ -14,14 +14,14 @@ interface AxeResult {
 
 interface Axe {
   readonly run: (
-    context: Document | Element,
+    selector: string,
     options: object
   ) => Promise<{ readonly violations: ReadonlyArray<AxeResult> }>
 }
 
 /**
- * The violations of a page as it stands, or of the part of it that a selector names, one line each. Forced colors are the person's own, and their contrast is not
- * the page's: the scanner, which does not know of them, leaves it out then.
+ * The violations of a page as it stands, or of the part of it that a selector names, one line each. Forced colors are the
+ * person's own, and their contrast is not the page's: the scanner, which does not know of them, leaves it out then.
  */
 export const violationsOf = async (page: Page, part = "html"): Promise<ReadonlyArray<string>> => {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(source)
@@ -30,8 +30,7 @@ export const violationsOf = async (page: Page, part = "html"): Promise<ReadonlyA
       const { run } = Reflect.get(window, "axe") as Axe
       const enabled = !matchMedia("(forced-colors: active)").matches
       const options = { runOnly: { type: "tag", values }, rules: { "color-contrast": { enabled } } }
-      const context = selector === "html" ? document : document.querySelector(selector)!
-      return (await run(context, { ...options, resultTypes: ["violations"] })).violations
+      return (await run(selector, { ...options, resultTypes: ["violations"] })).violations
     },
     [TAGS, part] as const
   )
