@@ -34,7 +34,7 @@ export const appendChange = (
   if (now >= change.recordBefore) return Result.fail(new OutOfTime())
   for (const { kind, name } of change.claims) {
     const holder = tenant.claims.holder(kind, name, now)
-    if (holder !== undefined) return Result.fail(new ClaimTaken({ kind, holder }))
+    if (holder !== undefined) return Result.fail(new ClaimTaken({ kind, name, holder }))
   }
   refuseBroken(brokenInvariant(change))
   if (!isSameHead(stream?.head, change.headBefore)) refuseBroken("the events do not follow the head")

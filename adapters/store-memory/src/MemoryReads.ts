@@ -3,8 +3,8 @@ import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import {
   type AuthorizationList,
   type AuthorizationListQuery,
-  type ClaimHolder,
   DUE_STREAMS_PER_LIST,
+  type HeldClaim,
   type JournalQuery,
   type Loaded,
   type LoadedStream,
@@ -22,13 +22,12 @@ import type { MemoryState, MemoryStream, Tenant } from "./MemoryState.ts"
 export const loadStream = (state: MemoryState, query: LoadQuery, clock: Instant): Loaded => {
   const organization = organizationOf(state, query)
   const tenant = organization === undefined ? undefined : state.tenant(organization)
-  if (organization === undefined || tenant === undefined) return { now: clock }
+  if (organization === undefined || tenant === undefined) return { now: clock, held: [] }
   const stream = streamOf(state, tenant, query)
   const now = stream === undefined ? clock : later(clock, stream.head.occurredAt)
-  const held = heldKey(tenant, query.idempotencyKey, clock)
   return {
     now,
-    ...(held === undefined ? {} : { held }),
+    held: heldClaims(tenant, query.claims, clock),
     ...(stream === undefined ? {} : { stream: loaded(state, organization, stream, query, now) })
   }
 }
@@ -52,8 +51,11 @@ const streamOf = (state: MemoryState, tenant: Tenant, { stream }: LoadQuery): Me
     : tenant.streams.get(place.mandate)
 }
 
-const heldKey = (tenant: Tenant, key: string | undefined, clock: Instant): ClaimHolder | undefined =>
-  key === undefined ? undefined : tenant.claims.holder("idempotency_key", key, clock)
+const heldClaims = (tenant: Tenant, claims: LoadQuery["claims"], clock: Instant): ReadonlyArray<HeldClaim> =>
+  (claims ?? []).flatMap(({ kind, name }) => {
+    const holder = tenant.claims.holder(kind, name, clock)
+    return holder === undefined ? [] : [{ kind, name, ...holder }]
+  })
 
 const loaded = (
   state: MemoryState,
@@ -97,7 +99,7 @@ const inFull = (
   now: Instant
 ): ReadonlyMap<string, AuthorizationState> => {
   const ids = stream.open.filter(({ expiresAt }) => expiresAt <= now).map(({ id }) => id)
-  if (query.authorization !== undefined) ids.push(query.authorization)
+  ids.push(...(query.authorizations ?? []))
   if (query.stream !== undefined && "authorization" in query.stream) ids.push(query.stream.authorization)
   const rows = new Map<string, AuthorizationState>()
   for (const id of ids) {

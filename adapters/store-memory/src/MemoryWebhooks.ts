@@ -76,7 +76,7 @@ const takenClaim = (
 ): ClaimTaken | undefined => {
   for (const { kind, name } of claims) {
     const holder = tenant.claims.holder(kind, name, now)
-    if (holder !== undefined) return new ClaimTaken({ kind, holder })
+    if (holder !== undefined) return new ClaimTaken({ kind, name, holder })
   }
   return undefined
 }

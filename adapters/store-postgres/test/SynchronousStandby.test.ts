@@ -127,10 +127,10 @@ describe.skipIf(standby === undefined)(
         yield* untilWaiting(0)
         const shown = yield* store.load({ organization: place.organization, stream: place })
         assert.strictEqual(shown.stream?.revision, 2)
-        const repeated = store.load({ organization: place.organization, idempotencyKey: "key" })
+        const repeated = store.load({ organization: place.organization, claims: [claim] })
         assertUnavailable(yield* patience(bounded(repeated)))
         yield* attach
-        assert.deepStrictEqual((yield* recovered(repeated)).held, { fingerprint: "f", resource: "r" })
+        assert.deepStrictEqual((yield* recovered(repeated)).held, [claim])
       })
     )
 

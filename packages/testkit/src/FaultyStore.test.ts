@@ -14,7 +14,7 @@ const counting = Layer.mergeAll(
       return revision > 3 ? Effect.fail(new Stale()) : Effect.succeed({ revision })
     })
     return MandateStore.of({
-      load: () => Effect.sync(() => ({ now: BigInt(revision) })),
+      load: () => Effect.sync(() => ({ now: BigInt(revision), held: [] })),
       append: () => append,
       listMandates: () => Effect.die("unused"),
       listAuthorizations: () => Effect.die("unused"),
@@ -39,9 +39,9 @@ describe("FaultyStore", () => {
       yield* faults.plan({ operation: "append", nth: 3, moment: "after" })
       assert.deepStrictEqual(yield* store.append(change), { revision: 1 })
       assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "StoreUnavailable")
-      assert.deepStrictEqual(yield* store.load(query), { now: 1n })
+      assert.deepStrictEqual(yield* store.load(query), { now: 1n, held: [] })
       assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "StoreUnavailable")
-      assert.deepStrictEqual(yield* store.load(query), { now: 2n })
+      assert.deepStrictEqual(yield* store.load(query), { now: 2n, held: [] })
       assert.deepStrictEqual(yield* store.append(change), { revision: 3 })
       assert.deepStrictEqual(yield* faults.calls, { load: 2, append: 4 })
     }).pipe(Effect.provide(FaultyStore.layer(counting)))

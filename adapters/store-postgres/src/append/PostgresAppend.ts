@@ -32,6 +32,7 @@ interface OutcomeRow {
   readonly o_outcome: Outcome
   readonly o_revision: bigint
   readonly o_detail: string | null
+  readonly o_name: string | null
   readonly o_fingerprint: string | null
   readonly o_resource: string | null
 }
@@ -147,6 +148,7 @@ const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
       return Effect.fail(
         new ClaimTaken({
           kind: row.o_detail as ClaimKind,
+          name: row.o_name ?? "",
           holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
         })
       )

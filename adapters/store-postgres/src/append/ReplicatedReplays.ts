@@ -1,6 +1,7 @@
 import {
   type ClaimHolder,
   ClaimTaken,
+  type HeldClaim,
   type MandateStore,
   type StoreUnavailable
 } from "@svc/domain/ports/MandateStore"
@@ -14,13 +15,16 @@ const COMMIT = "select pg_logical_emit_message(true, 'svc', '')::text as positio
 
 type Replicated = Effect.Effect<void, StoreUnavailable>
 
+const isKeyHeld = (held: ReadonlyArray<HeldClaim> | ClaimHolder | undefined): boolean =>
+  Array.isArray(held) ? held.some(({ kind }) => kind === "idempotency_key") : held !== undefined
+
 const whereHeld =
-  <Query, A extends { readonly held?: ClaimHolder }, E>(
+  <Query, A extends { readonly held?: ReadonlyArray<HeldClaim> | ClaimHolder }, E>(
     load: (query: Query) => Effect.Effect<A, E>,
     replicated: Replicated
   ) =>
   (query: Query): Effect.Effect<A, E | StoreUnavailable> =>
-    Effect.tap(load(query), ({ held }) => (held === undefined ? Effect.void : replicated))
+    Effect.tap(load(query), ({ held }) => (isKeyHeld(held) ? replicated : Effect.void))
 
 const whereTaken =
   <Query, A, E>(record: (query: Query) => Effect.Effect<A, E>, replicated: Replicated) =>

@@ -2,7 +2,9 @@ import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import {
   type AuthorizationList,
   type AuthorizationListQuery,
+  type ClaimKind,
   DUE_STREAMS_PER_LIST,
+  type HeldClaim,
   type JournalQuery,
   type Loaded,
   type LoadedStream,
@@ -38,8 +40,10 @@ type Reads = Omit<MandateStore["Service"], "append">
 interface LoadRow {
   readonly o_clock: bigint
   readonly o_organization: string | null
-  readonly o_fingerprint: string | null
-  readonly o_resource: string | null
+  readonly o_kinds: ReadonlyArray<ClaimKind> | null
+  readonly o_names: ReadonlyArray<string | null> | null
+  readonly o_fingerprints: ReadonlyArray<string> | null
+  readonly o_resources: ReadonlyArray<string> | null
   readonly o_revision: bigint | null
   readonly o_seq: bigint
   readonly o_hash: string
@@ -64,7 +68,9 @@ const plainLoad = (named: string, mandate: string): string => `with clock as mat
 ), named as materialized (
   ${named}
 )
-select clock.now as o_clock, $1::text as o_organization, c.fingerprint as o_fingerprint, c.resource as o_resource,
+select clock.now as o_clock, $1::text as o_organization,
+  array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
+  array[c.resource] as o_resources,
   s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
   s.snapshot as o_snapshot, o.open as o_open, o.due as o_due,
   (select array_agg(n.record) from named n) as o_named,
@@ -93,7 +99,7 @@ const LOAD_BY_AUTHORIZATION = plainLoad(
 )
 
 const LOAD =
-  "select * from {schema}.load_stream($1::text, $2::text, $3::text, $4::text, $5::text, $6::boolean)"
+  "select * from {schema}.load_stream($1::text, $2::text, $3::text, $4::text[], $5::text[], $6::text[], $7::boolean)"
 
 const referenceOf = (stream: StreamReference | undefined): readonly [string, string] | undefined => {
   if (stream === undefined) return undefined
@@ -108,15 +114,38 @@ const orNull = (text: string | undefined): string | null =>
 
 const loadParameters = (query: LoadQuery): ReadonlyArray<Parameter> => {
   const [kind, reference] = referenceOf(query.stream) ?? []
+  const claims = (query.claims ?? []).filter(({ name }) => isStorable(name))
   return [
     orNull(query.organization),
     kind ?? null,
     orNull(reference),
-    orNull(query.authorization),
-    orNull(query.idempotencyKey),
+    (query.authorizations ?? []).filter(isStorable),
+    claims.map(({ kind }) => kind),
+    claims.map(({ name }) => name),
     String(query.approval === true)
   ]
 }
+
+/** The name of the idempotency key that a query asks for alone; null if it asks for no claim, undefined if for others. */
+const loneKey = ({ claims = [] }: LoadQuery): string | null | undefined => {
+  const [claim] = claims
+  if (claim === undefined) return null
+  return claims.length === 1 && claim.kind === "idempotency_key" ? orNull(claim.name) : undefined
+}
+
+const heldOf = (row: LoadRow): ReadonlyArray<HeldClaim> =>
+  (row.o_names ?? []).flatMap((name, at) =>
+    name === null
+      ? []
+      : [
+          {
+            kind: row.o_kinds![at]!,
+            name,
+            fingerprint: row.o_fingerprints![at]!,
+            resource: row.o_resources![at]!
+          }
+        ]
+  )
 
 const streamOf = (row: LoadRow): LoadedStream => {
   const full = [...(row.o_due ?? []), ...(row.o_named ?? [])].map(readAuthorization)
@@ -144,9 +173,7 @@ const later = (left: Instant, right: Instant): Instant => (left > right ? left :
 
 const loadedOf = (row: LoadRow): Loaded => ({
   now: row.o_revision === null ? row.o_clock : later(row.o_clock, row.o_occurred_at),
-  ...(row.o_fingerprint === null
-    ? {}
-    : { held: { fingerprint: row.o_fingerprint, resource: row.o_resource! } }),
+  held: heldOf(row),
   ...(row.o_revision === null ? {} : { stream: streamOf(row) })
 })
 
@@ -155,14 +182,15 @@ const makeLoad = ({ reads, schema }: PostgresClients): Reads["load"] => {
   const byAuthorization = statement<LoadRow>(reads, schema, LOAD_BY_AUTHORIZATION)
   const byAny = statement<LoadRow>(reads, schema, LOAD)
   const rowsOf = (query: LoadQuery) => {
-    const { approval, authorization, idempotencyKey, organization, stream } = query
+    const { approval, authorizations, organization, stream } = query
+    const key = loneKey(query)
     if (
       approval !== true &&
-      authorization === undefined &&
+      authorizations === undefined &&
+      key !== undefined &&
       organization !== undefined &&
       stream !== undefined
     ) {
-      const key = orNull(idempotencyKey)
       if ("mandate" in stream) return byMandate([organization, orNull(stream.mandate), key])
       if ("authorization" in stream) return byAuthorization([organization, orNull(stream.authorization), key])
     }

@@ -195,6 +195,7 @@ interface OutcomeRow {
   readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
   readonly o_revision: bigint
   readonly o_kind: ClaimKind | null
+  readonly o_name: string | null
   readonly o_fingerprint: string | null
   readonly o_resource: string | null
 }
@@ -243,6 +244,7 @@ const claimParameters = (given: Query<"changeEndpoint">["claims"]): ReadonlyArra
 const takenOf = (row: OutcomeRow): ClaimTaken =>
   new ClaimTaken({
     kind: row.o_kind!,
+    name: row.o_name!,
     holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
   })
 

@@ -1,6 +1,6 @@
 import { requestFingerprint } from "@svc/protocol/request/RequestFingerprint"
 import { Effect } from "effect"
-import type { ClaimHolder, UniqueClaim } from "../ports/MandateStore.ts"
+import type { ClaimHolder, ClaimName, HeldClaim, UniqueClaim } from "../ports/MandateStore.ts"
 import { IdempotencyKeyReused } from "../Refusals.ts"
 import type { WriteRequest } from "./WriteRequest.ts"
 
@@ -11,8 +11,8 @@ export interface Operation {
 }
 
 /** The idempotency key of one request. */
-export interface KeyedOperation {
-  readonly name: string
+export interface KeyedOperation extends ClaimName {
+  readonly kind: "idempotency_key"
   /** The claim that the key stands for a resource from now on. */
   readonly claim: (resource: string) => UniqueClaim
   /** Fails when the key stands for other input. */
@@ -26,13 +26,21 @@ export interface KeyedOperation {
 export const keyedOperation = (request: WriteRequest, operation: Operation): KeyedOperation => {
   const fingerprint = requestFingerprint({ ...operation, body: request.body })
   const name = request.idempotencyKey
+  const kind = "idempotency_key"
   return {
+    kind,
     name,
-    claim: (resource) => ({ kind: "idempotency_key", name, fingerprint, resource }),
+    claim: (resource) => ({ kind, name, fingerprint, resource }),
     check: (held) =>
       held.fingerprint === fingerprint ? Effect.void : Effect.fail(new IdempotencyKeyReused())
   }
 }
+
+/** Who holds a claim, if it is among those that are held. */
+export const holderOf = (
+  held: ReadonlyArray<HeldClaim>,
+  { kind, name }: ClaimName
+): ClaimHolder | undefined => held.find((claim) => claim.kind === kind && claim.name === name)
 
 /** The idempotency key of a write that may do without one. */
 export const optionallyKeyed = (request: WriteRequest, operation: Operation): KeyedOperation | undefined =>

@@ -13,7 +13,7 @@ import type { Randomness } from "../ports/Randomness.ts"
 import { CommitmentReused, type IdempotencyKeyReused, NotFound } from "../Refusals.ts"
 import { type AppendFailure, appendDue, appendFacts } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
-import { keyedOperation, type Operation } from "./IdempotencyKey.ts"
+import { holderOf, keyedOperation, type Operation } from "./IdempotencyKey.ts"
 import { namedStream, tryReadStream } from "./ReadStream.ts"
 import { StreamTurns } from "./StreamTurns.ts"
 import { mandateTurnKey, streamTurnKey, type TurnKey, untilAppended } from "./UntilAppended.ts"
@@ -83,12 +83,13 @@ export const writeStream = <Body>(
     const store = yield* MandateStore
     const loaded = yield* store.load({
       organization,
-      idempotencyKey: key.name,
+      claims: [key],
       ...(stream === undefined ? {} : { stream })
     })
-    if (loaded.held !== undefined) {
-      yield* key.check(loaded.held)
-      return yield* replay(organization, loaded.held.resource)
+    const holder = holderOf(loaded.held, key)
+    if (holder !== undefined) {
+      yield* key.check(holder)
+      return yield* replay(organization, holder.resource)
     }
     const body = yield* validBody(write.decode(request.body))
     if (loaded.stream === undefined) return yield* new NotFound()

@@ -20,10 +20,9 @@ export class Stale extends Data.TaggedError("Stale")<Record<never, never>> {}
 export class OutOfTime extends Data.TaggedError("OutOfTime")<Record<never, never>> {}
 
 /** A unique claim of the change is held already. */
-export class ClaimTaken extends Data.TaggedError("ClaimTaken")<{
-  readonly kind: ClaimKind
-  readonly holder: ClaimHolder
-}> {}
+export class ClaimTaken extends Data.TaggedError("ClaimTaken")<
+  ClaimName & { readonly holder: ClaimHolder }
+> {}
 
 /**
  * What may be claimed once in an organization: an idempotency key, whichever operation it served (part 3), a
@@ -38,10 +37,16 @@ export interface ClaimHolder {
   readonly resource: string
 }
 
-export interface UniqueClaim extends ClaimHolder {
+export interface ClaimName {
   readonly kind: ClaimKind
   /** What is claimed, such as an idempotency key as it was sent. */
   readonly name: string
+}
+
+/** A claim and what holds it. */
+export interface HeldClaim extends ClaimName, ClaimHolder {}
+
+export interface UniqueClaim extends HeldClaim {
   /** From that instant on the claim is free, for others to make too. Absent: it lives as long as its stream. */
   readonly expiresAt?: Instant
 }
@@ -64,12 +69,12 @@ export interface LoadQuery {
   readonly organization?: string
   readonly stream?: StreamReference
   /**
-   * An authorization of the stream to be loaded in full beside the one that `stream` names. One that the
-   * stream does not have is passed over.
+   * Authorizations of the stream to be loaded in full beside the one that `stream` names. Those that the
+   * stream does not have are passed over.
    */
-  readonly authorization?: string
-  /** `name` of the idempotency claim to look up in the same round trip, whether or not there is a stream. */
-  readonly idempotencyKey?: string
+  readonly authorizations?: ReadonlyArray<string>
+  /** Claims to look up in the same round trip, whether or not there is a stream. */
+  readonly claims?: ReadonlyArray<ClaimName>
   /** Load the newest approval session (or the one that `stream` names) and the subject's passkeys too. */
   readonly approval?: boolean
 }
@@ -95,7 +100,8 @@ export interface LoadedStream {
 export interface Loaded {
   /** One instant for the whole command: max(store clock, `occurred_at` of the head). */
   readonly now: Instant
-  readonly held?: ClaimHolder
+  /** Those of the claims asked for that are held, in any order. */
+  readonly held: ReadonlyArray<HeldClaim>
   readonly stream?: LoadedStream
 }
 

@@ -13,7 +13,7 @@ import { sessionExpiry, sessionStateAt, supersededBy } from "../approval/Session
 import { activePasskeys, enrolmentOf, mayEnrol } from "../approval/SubjectPasskeys.ts"
 import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
-import { keyedOperation } from "../engine/IdempotencyKey.ts"
+import { holderOf, keyedOperation } from "../engine/IdempotencyKey.ts"
 import { namedStream, tryReadStream } from "../engine/ReadStream.ts"
 import { streamTurnKey, untilAppended } from "../engine/UntilAppended.ts"
 import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
@@ -159,14 +159,15 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
   const attempt = Effect.gen(function* () {
     const loaded = yield* store.load({
       organization: organization.id,
-      idempotencyKey: key.name,
+      claims: [key],
       ...(stream === undefined ? {} : { stream, approval: true })
     })
-    if (loaded.held !== undefined) {
-      yield* key.check(loaded.held)
+    const holder = holderOf(loaded.held, key)
+    if (holder !== undefined) {
+      yield* key.check(holder)
       const current = yield* tryReadStream({
         organization: organization.id,
-        stream: { approvalSession: loaded.held.resource },
+        stream: { approvalSession: holder.resource },
         approval: true
       })
       if (current.session === undefined) return yield* new NotFound()

@@ -16,7 +16,7 @@ import { periodsFrom, tableRange } from "../calendar/PeriodGeometry.ts"
 import type { TimeZoneTable } from "../calendar/TimeZoneTable.ts"
 import { appendFirst } from "../engine/AppendFacts.ts"
 import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
-import { keyedOperation } from "../engine/IdempotencyKey.ts"
+import { holderOf, keyedOperation } from "../engine/IdempotencyKey.ts"
 import { isAt, journalCursor, journalPosition } from "../engine/JournalCursor.ts"
 import { namedStream, readStream, tryReadStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
@@ -93,10 +93,11 @@ export const createMandate = Effect.fn("createMandate")(function* (
   const organization = request.organization.id
   const key = keyedOperation(request, CREATE)
   const attempt = Effect.gen(function* () {
-    const loaded = yield* store.load({ organization, idempotencyKey: key.name })
-    if (loaded.held !== undefined) {
-      yield* key.check(loaded.held)
-      const current = yield* tryReadStream({ organization, stream: { mandate: loaded.held.resource } })
+    const loaded = yield* store.load({ organization, claims: [key] })
+    const holder = holderOf(loaded.held, key)
+    if (holder !== undefined) {
+      yield* key.check(holder)
+      const current = yield* tryReadStream({ organization, stream: { mandate: holder.resource } })
       return { resource: mandateResourceOf(current.state.mandate, current.now), replayed: true }
     }
     const body = yield* validBody(decodeCreate(request.body))

@@ -197,7 +197,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         const before = yield* observe(change)
         const refusal = yield* Effect.flip(store.append(change))
         assert(refusal._tag === "ClaimTaken")
-        assert.strictEqual(refusal.kind, "commitment")
+        assert.deepStrictEqual([refusal.kind, refusal.name], ["commitment", held.name])
         assert.deepStrictEqual(refusal.holder, { fingerprint: held.fingerprint, resource: held.resource })
         assert.deepStrictEqual(yield* observe(change), before)
         // None of its claims was left behind, since the same change without the fault is recorded.

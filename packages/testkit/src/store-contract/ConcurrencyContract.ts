@@ -178,10 +178,10 @@ export const concurrencyContract = (it: StoreIt): void => {
         })
         assert.deepStrictEqual(yield* race(changes), oneOf(20, "ClaimTaken"))
         const { mandates } = yield* store.listMandates({ organization, limit: PLENTY })
-        const { held } = yield* store.load({ organization, idempotencyKey: name })
+        const { held } = yield* store.load({ organization, claims: [{ kind: "idempotency_key", name }] })
         assert.deepStrictEqual(
           mandates.map(({ terms }) => terms.mandate_id),
-          [held!.resource]
+          held.map(({ resource }) => resource)
         )
       })
     )

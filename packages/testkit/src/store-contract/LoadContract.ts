@@ -1,6 +1,6 @@
 import { assert, describe } from "@effect/vitest"
 import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
-import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { type ClaimName, MandateStore } from "@svc/domain/ports/MandateStore"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -49,11 +49,15 @@ export const loadContract = (it: StoreIt, clock: StoreClock): void => {
         ]
         for (const stream of nowhere) {
           const query = { organization, ...(stream === undefined ? {} : { stream }) }
-          const loaded = yield* store.load({ ...query, approval: true, idempotencyKey: "POST none" })
-          assert.deepStrictEqual(Object.keys(loaded), ["now"])
+          const loaded = yield* store.load({
+            ...query,
+            approval: true,
+            claims: [claimOf("idempotency_key", "POST none")]
+          })
+          assert.deepStrictEqual(loaded, { now: loaded.now, held: [] })
         }
         const byToken = yield* store.load({ stream: { approvalTokenHash: newDigest() }, approval: true })
-        assert.deepStrictEqual(Object.keys(byToken), ["now"])
+        assert.deepStrictEqual(byToken, { now: byToken.now, held: [] })
       })
     )
 
@@ -86,19 +90,28 @@ export const loadContract = (it: StoreIt, clock: StoreClock): void => {
       })
     )
 
-    it.effect("by mandate, with an authorization named", () =>
+    it.effect("by mandate, with authorizations named", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore
         const { mandate, organization, rows } = yield* recordAuthorizations
         for (const row of rows) {
-          const { stream } = yield* store.load({ organization, stream: { mandate }, authorization: row.id })
+          const { stream } = yield* store.load({
+            organization,
+            stream: { mandate },
+            authorizations: [row.id]
+          })
           assert.deepStrictEqual([...stream!.state.authorizations], [[row.id, row]])
         }
         const elsewhere = yield* recordAuthorizations
-        for (const authorization of [elsewhere.rows[0]!.id, newIdentifier("aut_"), ""]) {
-          const { stream } = yield* store.load({ organization, stream: { mandate }, authorization })
-          assert.strictEqual(stream?.state.authorizations.size, 0)
+        const strays = [elsewhere.rows[0]!.id, newIdentifier("aut_"), "", "\ud83d\ude00\u0000"]
+        for (const authorization of strays) {
+          const query = { organization, stream: { mandate }, authorizations: [authorization] }
+          assert.strictEqual((yield* store.load(query)).stream?.state.authorizations.size, 0)
         }
+        const ids = rows.map(({ id }) => id)
+        const all = { organization, stream: { mandate }, authorizations: [...strays, ...ids, ...ids] }
+        const { stream } = yield* store.load(all)
+        assert.deepStrictEqual(stream?.state.authorizations, new Map(rows.map((row) => [row.id, row])))
       })
     )
 
@@ -115,7 +128,7 @@ export const loadContract = (it: StoreIt, clock: StoreClock): void => {
         const { stream } = yield* store.load({
           organization,
           stream: { authorization: first.id },
-          authorization: second.id
+          authorizations: [second.id, first.id]
         })
         assert.deepStrictEqual(
           stream?.state.authorizations,
@@ -127,25 +140,32 @@ export const loadContract = (it: StoreIt, clock: StoreClock): void => {
       })
     )
 
-    it.effect("with an idempotency key: hit, miss, and beside a stream that is absent", () =>
+    it.effect("with claims: hit, miss, and beside a stream that is absent", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore
         const { current, mandate, organization } = yield* recordAuthorizations
         const key = claimOf("idempotency_key", `POST /v1/x ${newDigest()}`)
         const commitment = claimOf("commitment", newDigest())
         yield* store.append(followingChange(current, [], { claims: [key, commitment] }))
-        const held = { fingerprint: key.fingerprint, resource: key.resource }
-        const lookUp = (idempotencyKey: string, at = mandate) =>
-          store.load({ organization, stream: { mandate: at }, idempotencyKey })
-        assert.deepStrictEqual((yield* lookUp(key.name)).held, held)
-        assert.deepStrictEqual((yield* lookUp(key.name)).stream?.revision, current.stream.revision + 1)
-        assert.notProperty(yield* lookUp(`${key.name} `), "held")
-        assert.notProperty(yield* lookUp(commitment.name), "held")
-        const beside = yield* lookUp(key.name, newIdentifier("mnd_"))
-        assert.deepStrictEqual(beside.held, held)
-        assert.notProperty(beside, "stream")
-        assert.deepStrictEqual((yield* store.load({ organization, idempotencyKey: key.name })).held, held)
-        assert.notProperty(yield* store.load({ organization, stream: { mandate } }), "held")
+        const lookUp = (claims: ReadonlyArray<ClaimName>, at = mandate) =>
+          store.load({ organization, stream: { mandate: at }, claims })
+        const name = (claim: ClaimName, text = claim.name) => ({ kind: claim.kind, name: text })
+        assert.deepStrictEqual((yield* lookUp([name(key)])).held, [key])
+        assert.deepStrictEqual((yield* lookUp([name(key)])).stream?.revision, current.stream.revision + 1)
+        assert.deepStrictEqual((yield* lookUp([name(commitment)])).held, [commitment])
+        for (const miss of [name(key, `${key.name} `), name(key, commitment.name), name(key, "\u0000")]) {
+          assert.deepStrictEqual((yield* lookUp([miss])).held, [])
+          const { held } = yield* lookUp([miss, name(commitment), name(key)])
+          assert.sameDeepMembers([...held], [key, commitment])
+        }
+        for (const claims of [[name(key)], [name(key), name(commitment)]]) {
+          const found = [key, commitment].slice(0, claims.length)
+          const beside = yield* lookUp(claims, newIdentifier("mnd_"))
+          assert.sameDeepMembers([...beside.held], found)
+          assert.notProperty(beside, "stream")
+          assert.sameDeepMembers([...(yield* store.load({ organization, claims })).held], found)
+        }
+        assert.deepStrictEqual((yield* store.load({ organization, stream: { mandate } })).held, [])
       })
     )
 
@@ -216,7 +236,7 @@ export const loadContract = (it: StoreIt, clock: StoreClock): void => {
       Effect.gen(function* () {
         const store = yield* MandateStore
         const { current, mandate, organization, rows } = yield* recordAuthorizations
-        const read = store.load({ organization, stream: { mandate }, authorization: rows[0]!.id })
+        const read = store.load({ organization, stream: { mandate }, authorizations: [rows[0]!.id] })
         const before = structuredClone((yield* read).stream!)
         const tamper = (target: object, name: string, value: unknown): void => {
           try {

@@ -93,9 +93,8 @@ export const observe = Effect.fn("observe")(function* (change: StreamChange) {
   const byToken = yield* Effect.forEach(change.sessions, ({ tokenHash }) =>
     store.load({ stream: { approvalTokenHash: tokenHash }, approval: true })
   )
-  const keys = yield* Effect.forEach(
-    change.claims.filter(({ kind }) => kind === "idempotency_key"),
-    ({ name }) => store.load({ organization, idempotencyKey: name })
+  const claims = yield* Effect.forEach(change.claims, (claim) =>
+    store.load({ organization, claims: [claim] })
   )
   const mandates = yield* store.listMandates({ organization, limit: PLENTY })
   const authorizations = yield* store.listAuthorizations({ ...at, limit: PLENTY })
@@ -103,7 +102,7 @@ export const observe = Effect.fn("observe")(function* (change: StreamChange) {
     stream: (yield* store.load({ organization, stream: { mandate }, approval: true })).stream,
     byAuthorization: byAuthorization.map(({ stream }) => stream),
     byToken: byToken.map(({ stream }) => stream),
-    keys: keys.map(({ held }) => held),
+    claims: claims.map(({ held }) => held),
     mandates: mandates.mandates,
     due: mandates.due,
     authorizations: authorizations?.authorizations,

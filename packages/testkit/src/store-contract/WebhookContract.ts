@@ -200,7 +200,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
           assert.deepStrictEqual(refused, ["ClaimTaken"])
           const held = { fingerprint: key.fingerprint, resource: key.resource }
           const query = { organization, idempotencyKey: key.name }
-          assert.deepStrictEqual((yield* mandates.load(query)).held, held)
+          assert.deepStrictEqual((yield* mandates.load({ organization, claims: [key] })).held, [key])
           assert.deepStrictEqual((yield* store.loadEndpoint(query)).held, held)
           assert.deepStrictEqual((yield* store.loadDelivery(query)).held, held)
         }

@@ -25,7 +25,8 @@ create or replace function {schema}.append_one(
   p_subject_expected text, p_subject_record text,
   p_claim_kinds text[], p_claim_names text[], p_claim_fingerprints text[], p_claim_resources text[],
   p_claim_expiries text[], p_claim_places text[],
-  out o_outcome text, out o_revision bigint, out o_detail text, out o_fingerprint text, out o_resource text
+  out o_outcome text, out o_revision bigint, out o_detail text, out o_name text, out o_fingerprint text,
+  out o_resource text
 ) language plpgsql set enable_seqscan = off as $one$
 declare
   v_follows boolean := true;
@@ -97,8 +98,9 @@ begin
   if v_lost is not null then
     o_outcome := 'claim_taken';
     o_detail := p_claim_kinds[v_lost];
+    o_name := p_claim_names[v_lost];
     select c.fingerprint, c.resource into o_fingerprint, o_resource from {schema}.claim c
-      where c.organization = p_organization and c.kind = o_detail and c.name = p_claim_names[v_lost];
+      where c.organization = p_organization and c.kind = o_detail and c.name = o_name;
     raise sqlstate 'SV000';
   end if;
   -- Another's claim may have been waited for.

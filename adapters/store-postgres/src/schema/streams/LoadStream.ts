@@ -8,8 +8,10 @@
  */
 export const loadStream = `
 create or replace function {schema}.load_stream(
-  p_organization text, p_kind text, p_reference text, p_authorization text, p_key text, p_approval boolean,
-  out o_clock bigint, out o_organization text, out o_fingerprint text, out o_resource text,
+  p_organization text, p_kind text, p_reference text, p_authorizations text[], p_kinds text[], p_names text[],
+  p_approval boolean,
+  out o_clock bigint, out o_organization text, out o_kinds text[], out o_names text[], out o_fingerprints text[],
+  out o_resources text[],
   out o_revision bigint, out o_seq bigint, out o_hash text, out o_occurred_at bigint, out o_bytes bigint,
   out o_snapshot text, out o_open text[], out o_due text[], out o_named text[],
   out o_session text, out o_subject text, out o_subject_revision bigint
@@ -19,8 +21,6 @@ declare
   v_session text;
   v_subject text;
   v_now bigint;
-  v_named_mandate text;
-  v_record text;
 begin
   o_clock := {schema}.store_clock();
   o_organization := p_organization;
@@ -41,10 +41,15 @@ begin
     end if;
   end if;
 
-  if p_key is not null then
-    select c.fingerprint, c.resource into o_fingerprint, o_resource from {schema}.claim c
-      where c.organization = o_organization and c.kind = 'idempotency_key' and c.name = p_key
-        and (c.expires_at is null or c.expires_at > o_clock);
+  if cardinality(p_names) > 0 then
+    select array_agg(asked.kind), array_agg(asked.name), array_agg(held.fingerprint), array_agg(held.resource)
+      into o_kinds, o_names, o_fingerprints, o_resources
+      from unnest(p_kinds, p_names) asked (kind, name) cross join lateral (
+        select c.fingerprint, c.resource from {schema}.claim c
+          where c.organization = o_organization and c.kind = asked.kind and c.name = asked.name
+            and (c.expires_at is null or c.expires_at > o_clock)
+          offset 0
+      ) held;
   end if;
   if v_mandate is null then return; end if;
 
@@ -61,14 +66,14 @@ begin
         where a.organization = o_organization and a.mandate = v_mandate and a.reservation is not null
         offset 0
     ) o;
-  if p_kind = 'authorization' then
-    select array[a.record] into o_named from {schema}.authorization_row a
-      where a.organization = o_organization and a.authorization_id = p_reference;
-  end if;
-  if p_authorization <> p_reference then
-    select a.mandate, a.record into v_named_mandate, v_record from {schema}.authorization_row a
-      where a.organization = o_organization and a.authorization_id = p_authorization;
-    if v_named_mandate = v_mandate then o_named := array_append(o_named, v_record); end if;
+  if p_kind = 'authorization' then p_authorizations := p_authorizations || p_reference; end if;
+  if cardinality(p_authorizations) > 0 then
+    select array_agg(named.record) into o_named
+      from unnest(p_authorizations) asked (id) cross join lateral (
+        select a.record from {schema}.authorization_row a
+          where a.organization = o_organization and a.authorization_id = asked.id and a.mandate = v_mandate
+          offset 0
+      ) named;
   end if;
 
   if p_approval then
