@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
 import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
@@ -50,7 +51,7 @@ const both = <A, E, R, A2, E2, R2>(one: Effect.Effect<A, E, R>, two: Effect.Effe
 
 type Append = ReturnType<MandateStore["Service"]["append"]>
 
-/** Runs a program whose first write is done as `instead` says. */
+/** Runs a program in a process of its own. Its first write is done as `instead` says. */
 const whenItWrites = Effect.fnUntraced(function* <A, E, R, R2>(
   program: Effect.Effect<A, E, R>,
   instead: (write: Append) => Effect.Effect<Effect.Success<Append>, Effect.Error<Append>, R2>
@@ -68,7 +69,11 @@ const whenItWrites = Effect.fnUntraced(function* <A, E, R, R2>(
         return Effect.provideContext(instead(write), context)
       })
   })
-  const result = yield* Effect.result(Effect.provideService(program, MandateStore, paused))
+  const result = yield* program.pipe(
+    Effect.provideService(MandateStore, paused),
+    Effect.provideService(StreamTurns, makeTurns()),
+    Effect.result
+  )
   assert.isTrue(written, "nothing was written")
   return result
 })

@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import {
   type ClientOperation,
@@ -13,20 +14,40 @@ import { LONG, runSettings } from "./RunSettings.ts"
 
 const { replay, ...settings } = runSettings(60)
 
+/** Counts the appends that bind several idempotency keys, and so record several commands. */
+const countingStore = (count: { combined: number }) =>
+  Layer.effect(
+    MandateStore,
+    Effect.map(MandateStore, (store) => ({
+      ...store,
+      append: (change) => {
+        const keys = change.claims.filter(({ kind }) => kind === "idempotency_key")
+        return Effect.tap(store.append(change), () =>
+          Effect.sync(() => {
+            if (keys.length > 1) count.combined += 1
+          })
+        )
+      }
+    }))
+  ).pipe(Layer.provideMerge(MemoryStore.layer))
+
 describe("histories of three clients on one mandate", () => {
-  it(
-    `are linearizable (${replay})`,
-    () =>
-      checkLinearizability({
-        ports: (pauses) =>
+  for (const processes of ["each", 1, 2] as const) {
+    it(
+      `are linearizable, processes: ${processes} (${replay})`,
+      async () => {
+        const count = { combined: 0 }
+        const ports = (pauses: () => number) =>
           Layer.merge(
             memoryPrograms(settings.seed),
-            interleavedStore(Layer.fresh(MemoryStore.layer), pauses)
-          ),
-        ...settings
-      }),
-    LONG
-  )
+            interleavedStore(Layer.fresh(countingStore(count)), pauses, processes)
+          )
+        await checkLinearizability({ ports, ...settings })
+        assert.strictEqual(count.combined > 0, processes !== "each")
+      },
+      LONG
+    )
+  }
 })
 
 describe("the checker", () => {

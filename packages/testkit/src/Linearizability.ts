@@ -1,4 +1,4 @@
-import { StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { applyDue } from "@svc/domain/mandate/ApplyDue"
 import { authorizationResourceOf } from "@svc/domain/mandate/AuthorizationResource"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
@@ -207,17 +207,39 @@ const LONGEST_PAUSE = 6
 const separateProcesses = Layer.succeed(StreamTurns)({
   length: () => 0,
   inTurn: () => (effect) => effect,
-  mandateOf: () => undefined,
-  rememberMandate: () => undefined
+  sharedTurn: (_key, _patience, work, item) => work.alone(item, false),
+  placeOf: () => undefined,
+  rememberPlace: () => undefined
 })
+
+/** Longer than any clock of a test goes on, in seconds. */
+const ENDLESS_PATIENCE_SECONDS = 1e9
+
+/** The turns of fibers that run in so many processes, each write in any of them. None is given up because time passes. */
+const turnsOfProcesses = (count: number, draw: () => number) =>
+  Layer.sync(StreamTurns, () => {
+    const processes = Array.from({ length: count }, makeTurns)
+    const any = () => processes[draw() % count]!
+    return {
+      length: (key) => any().length(key),
+      inTurn: (key) => any().inTurn(key),
+      sharedTurn: (key, _patience, work, item) => any().sharedTurn(key, ENDLESS_PATIENCE_SECONDS, work, item),
+      placeOf: (organization, stream) => any().placeOf(organization, stream),
+      rememberPlace: (organization, stream, place) => any().rememberPlace(organization, stream, place)
+    }
+  })
+
+/** How many processes the fibers of a test stand for: within one, writes to a mandate wait for one another. */
+export type Processes = 1 | 2 | "each"
 
 /**
  * Puts random pauses around every call of a store, so that fibers interleave in it in many ways, as those of many processes
- * do: within one process writes to a mandate would wait for one another.
+ * do.
  */
 export const interleavedStore = <Provided, E, R>(
   store: Layer.Layer<Provided | MandateStore, E, R>,
-  pauses: () => number
+  pauses: () => number,
+  processes: Processes = "each"
 ): Layer.Layer<Provided | MandateStore, E, R> => {
   const pause = Effect.suspend(() => Effect.repeat(Effect.yieldNow, { times: pauses() }))
   const around = <A, Failure>(call: Effect.Effect<A, Failure>): Effect.Effect<A, Failure> =>
@@ -238,11 +260,10 @@ export const interleavedStore = <Provided, E, R>(
       })
     )
   )
-  return pausing.pipe(Layer.provideMerge(store), Layer.merge(separateProcesses)) as Layer.Layer<
-    Provided | MandateStore,
-    E,
-    R
-  >
+  return pausing.pipe(
+    Layer.provideMerge(store),
+    Layer.merge(processes === "each" ? separateProcesses : turnsOfProcesses(processes, pauses))
+  ) as Layer.Layer<Provided | MandateStore, E, R>
 }
 
 type Ran = Effect.Effect<string, never, ProgramPorts>

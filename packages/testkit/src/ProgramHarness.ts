@@ -1,7 +1,8 @@
 import type { ApprovalRecord } from "@svc/domain/approval/ApprovalStatement"
 import { appendDue, appendFacts } from "@svc/domain/engine/AppendFacts"
 import { asOf } from "@svc/domain/engine/CurrentStream"
-import { streamTurnKey, untilAppended } from "@svc/domain/engine/UntilAppended"
+import { mandateTurnKey } from "@svc/domain/engine/StreamTurns"
+import { untilAppended } from "@svc/domain/engine/UntilAppended"
 import type { WriteRequest } from "@svc/domain/engine/WriteRequest"
 import { decide } from "@svc/domain/mandate/Decide"
 import type { MandateTerms } from "@svc/domain/mandate/JournalFact"
@@ -213,7 +214,7 @@ export const answerDirectly = Effect.fn("answerDirectly")(function* (
     }
     return yield* appendFacts(current, verdict.success)
   })
-  return yield* untilAppended(streamTurnKey({ organization, stream: { mandate: mandateId } }), attempt)
+  return yield* untilAppended(mandateTurnKey({ organization, mandate: mandateId }), attempt)
 })
 
 let keys = 0

@@ -4,6 +4,7 @@ import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
 import { nextDueOf } from "../mandate/ApplyDue.ts"
 import type { JournalFact } from "../mandate/JournalFact.ts"
 import type { MandateState } from "../mandate/MandateState.ts"
+import type { SealedEvent } from "../mandate/SealedEvent.ts"
 import {
   type ClaimTaken,
   MandateStore,
@@ -15,7 +16,7 @@ import {
 } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import type { CurrentStream } from "./CurrentStream.ts"
-import { sealFacts } from "./SealFacts.ts"
+import { type StreamEnd, sealFacts } from "./SealFacts.ts"
 
 /** How long a decision may wait to be appended before it is made again, in seconds. */
 const DECISION_LIFETIME_SECONDS = 5n
@@ -68,21 +69,23 @@ export const appendFirst = Effect.fnUntraced(function* (
   return state.mandate
 })
 
+/** Sealed events that follow what is recorded, and where they lead. */
+interface Sealed {
+  readonly events: ReadonlyArray<SealedEvent>
+  readonly after: StreamEnd
+}
+
 /**
- * Appends what is due and an addition as one change, and gives the stream as it then is. Nothing happens between the
- * decision and the append.
+ * Appends events that were sealed behind the loaded end of a stream, and gives the stream's next revision. `boundaries` has
+ * every instant at or after which one of the decisions may differ.
  */
-export const appendFacts = Effect.fnUntraced(function* (
+export const appendSealed = Effect.fnUntraced(function* (
   current: CurrentStream,
-  addition: Addition
-): Effect.fn.Return<CurrentStream, AppendFailure, MandateStore | Randomness> {
+  { after, events }: Sealed,
+  addition: Omit<Addition, "facts">
+): Effect.fn.Return<number, AppendFailure, MandateStore> {
   const store = yield* MandateStore
-  const { due, head: headBefore, loadedState, now } = current
-  const { after, events } = yield* sealFacts(
-    { head: headBefore, state: loadedState },
-    [...due, ...addition.facts],
-    now
-  )
+  const { head: headBefore, loadedState, now } = current
   const { head, state } = after
   const nextDue = nextDueOf(state)
   const authorizations = [...state.authorizations.values()].filter(
@@ -104,7 +107,22 @@ export const appendFacts = Effect.fnUntraced(function* (
     ...(addition.subject === undefined ? {} : { subject: addition.subject }),
     claims: addition.claims ?? []
   })
-  return { ...current, revision, head, state, loadedState: state, due: [] }
+  return revision
+})
+
+/**
+ * Appends what is due and an addition as one change, and gives the stream as it then is. Nothing happens between the
+ * decision and the append.
+ */
+export const appendFacts = Effect.fnUntraced(function* (
+  current: CurrentStream,
+  addition: Addition
+): Effect.fn.Return<CurrentStream, AppendFailure, MandateStore | Randomness> {
+  const { due, head, loadedState, now } = current
+  const sealed = yield* sealFacts({ head, state: loadedState }, [...due, ...addition.facts], now)
+  const revision = yield* appendSealed(current, sealed, addition)
+  const { after } = sealed
+  return { ...current, revision, head: after.head, state: after.state, loadedState: after.state, due: [] }
 })
 
 /** Appends what is due, if anything is. */

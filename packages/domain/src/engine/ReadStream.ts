@@ -10,7 +10,8 @@ import type { Randomness } from "../ports/Randomness.ts"
 import { NotFound } from "../Refusals.ts"
 import { type AppendFailure, appendDue } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
-import { streamTurnKey, untilAppended } from "./UntilAppended.ts"
+import { settleStream } from "./RunCommand.ts"
+import type { SettledStream } from "./StreamCommand.ts"
 
 /** The stream that a path names; a malformed identifier names none. */
 export const namedStream = (reference: StreamReference): StreamReference | undefined => {
@@ -34,8 +35,18 @@ export const tryReadStream = Effect.fnUntraced(function* (
   return yield* appendDue(asOf(loaded.stream, loaded.now))
 })
 
-/** Loads a stream, appends what is due, and gives the stream as it then is. */
-export const readStream = (
-  query: LoadQuery
-): Effect.Effect<CurrentStream, NotFound | StoreUnavailable, MandateStore | Randomness> =>
-  untilAppended(streamTurnKey(query), tryReadStream(query))
+/**
+ * Loads a stream, appends what is due, and gives the stream as it then is. Only a read that finds something due waits for
+ * the turn of the mandate.
+ */
+export const readStream = Effect.fnUntraced(function* (query: {
+  readonly organization: string
+  readonly stream: StreamReference
+}): Effect.fn.Return<SettledStream, NotFound | StoreUnavailable, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const loaded = yield* store.load(query)
+  if (loaded.stream === undefined) return yield* new NotFound()
+  const { due, head, now, state } = asOf(loaded.stream, loaded.now)
+  if (due.length === 0) return { head, now, state }
+  return yield* settleStream(query.stream, { ...loaded, stream: loaded.stream })
+})

@@ -1,13 +1,15 @@
 import { Effect } from "effect"
 import {
   type ClaimTaken,
+  type LoadedStream,
   type LoadQuery,
   MandateStore,
   type OutOfTime,
   type Stale,
-  StoreUnavailable
+  StoreUnavailable,
+  type StreamReference
 } from "../ports/MandateStore.ts"
-import { StreamTurns } from "./StreamTurns.ts"
+import { type MandatePlace, mandateTurnKey, StreamTurns } from "./StreamTurns.ts"
 
 /** Races that an attempt may lose before it waits for its turn. */
 export const RACES_BEFORE_TURN = 3
@@ -16,7 +18,8 @@ export const TURN_PATIENCE_SECONDS = 10
 /** Attempts after which a write is given up as 503: something else is wrong. */
 export const MAX_TRIES = 100
 
-const isRace = (error: unknown): boolean =>
+/** Whether an append failed because another came first. */
+export const isRace = (error: unknown): error is Stale | OutOfTime | ClaimTaken =>
   typeof error === "object" &&
   error !== null &&
   "_tag" in error &&
@@ -53,20 +56,33 @@ export const untilAppended = <A, E, R, R2 = never>(
   ) as Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R | R2>
 }
 
+/** A query for a stream. */
+interface StreamQuery extends Pick<LoadQuery, "organization"> {
+  readonly stream: StreamReference
+}
+
 /**
- * The turn key of a stream, the same whether it is named by its mandate, an authorization or a session. It takes a load,
- * so it is for after lost races.
+ * The turn key of a stream, the same whether it is named by its mandate, an authorization or a session. Where it is not
+ * remembered it takes a load, so that is for after lost races.
  */
-export const streamTurnKey = Effect.fnUntraced(function* (
-  query: Pick<LoadQuery, "organization" | "stream">
+export const streamTurnKey = (query: StreamQuery): Effect.Effect<TurnKey<MandateStore>> =>
+  Effect.map(StreamTurns, ({ placeOf }) => {
+    const place = placeOf(query.organization, query.stream)
+    return place === undefined ? loadedTurnKey(query) : mandateTurnKey(place)
+  })
+
+const loadedTurnKey = Effect.fnUntraced(function* (
+  query: StreamQuery
 ): Effect.fn.Return<string, StoreUnavailable, MandateStore> {
   const store = yield* MandateStore
   const { stream } = yield* store.load(query)
   return stream === undefined
     ? JSON.stringify([query.organization, query.stream])
-    : mandateTurnKey(stream.organization, stream.state.mandate.terms.mandate_id)
+    : mandateTurnKey(placeOf(stream))
 })
 
-/** The turn key of a mandate's stream. */
-export const mandateTurnKey = (organization: string, mandate: string): string =>
-  JSON.stringify([organization, mandate])
+/** The mandate that a loaded stream is of. */
+export const placeOf = ({ organization, state }: LoadedStream): MandatePlace => ({
+  organization,
+  mandate: state.mandate.terms.mandate_id
+})

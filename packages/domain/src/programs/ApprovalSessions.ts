@@ -15,7 +15,8 @@ import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
 import { holderOf, keyedOperation } from "../engine/IdempotencyKey.ts"
 import { namedStream, tryReadStream } from "../engine/ReadStream.ts"
-import { streamTurnKey, untilAppended } from "../engine/UntilAppended.ts"
+import { mandateTurnKey } from "../engine/StreamTurns.ts"
+import { untilAppended } from "../engine/UntilAppended.ts"
 import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { MandateState } from "../mandate/MandateState.ts"
@@ -231,8 +232,9 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       () => Effect.fail(new AssertionReplayed())
     )
   )
+  // Not in turn at first: the identity provider may take its time, and nobody should wait for it.
   return yield* untilAppended(
-    streamTurnKey({ organization: organization.id, ...(stream === undefined ? {} : { stream }) }),
+    Effect.succeed(mandateTurnKey({ organization: organization.id, mandate: mandateId })),
     attempt
   )
 })

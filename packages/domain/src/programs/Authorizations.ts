@@ -11,10 +11,10 @@ import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
 import type { ListPage } from "@svc/protocol/request/ListPage"
 import { Effect, type Result } from "effect"
-import type { CurrentStream } from "../engine/CurrentStream.ts"
 import { listPageOf, numberCursor } from "../engine/Cursor.ts"
 import { namedStream, readStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
+import type { SettledStream } from "../engine/StreamCommand.ts"
 import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
 import { type StreamWriteResult, writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
@@ -37,19 +37,19 @@ const decodePropose = decodeBody(CreateAuthorizationBody)
 const decodeCommit = decodeBody(CommitBody)
 const decodeRefund = decodeBody(RefundBody)
 
-const shown = (current: CurrentStream, id: string): Effect.Effect<Authorization, NotFound> => {
-  const authorization = current.state.authorizations.get(id)
+const shown = ({ now, state }: SettledStream, id: string): Effect.Effect<Authorization, NotFound> => {
+  const authorization = state.authorizations.get(id)
   return authorization === undefined
     ? Effect.fail(new NotFound())
-    : Effect.succeed(authorizationResourceOf(authorization, current.state.mandate, current.now))
+    : Effect.succeed(authorizationResourceOf(authorization, state.mandate, now))
 }
 
 const shownWritten = Effect.fnUntraced(function* ({
-  current,
+  stream,
   resource,
   replayed
 }: StreamWriteResult): Effect.fn.Return<WriteResult<Authorization>, NotFound> {
-  return { resource: yield* shown(current, resource), replayed }
+  return { resource: yield* shown(stream, resource), replayed }
 })
 
 /** Proposes an action and gets a decision (part 5, POST /v1/mandates/{mandate_id}/authorizations). */
@@ -71,17 +71,7 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
         reportGraceSeconds: request.organization.reportGraceSeconds
       })),
     resource: authorizationIdOf,
-    claims: (command) =>
-      command._tag === "Propose"
-        ? [
-            {
-              kind: "commitment",
-              name: command.body.commitment,
-              fingerprint: "",
-              resource: command.authorizationId
-            }
-          ]
-        : []
+    commitment: (body) => body.commitment
   })
   return yield* shownWritten(written)
 })
@@ -96,8 +86,8 @@ export const readAuthorization = Effect.fn("readAuthorization")(function* (query
 }): Effect.fn.Return<Authorization, NotFound | StoreUnavailable, MandateStore | Randomness> {
   const stream = namedStream({ authorization: query.authorizationId })
   if (stream === undefined) return yield* new NotFound()
-  const current = yield* readStream({ organization: query.organization, stream })
-  return yield* shown(current, query.authorizationId)
+  const settled = yield* readStream({ organization: query.organization, stream })
+  return yield* shown(settled, query.authorizationId)
 })
 
 /** Authorizations of a mandate, newest first (part 5, GET /v1/mandates/{mandate_id}/authorizations). */

@@ -197,7 +197,7 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
   MandateStore | Randomness
 > {
   const { mandateId } = request
-  const { current, replayed } = yield* writeStream(request, {
+  const { replayed, stream } = yield* writeStream(request, {
     operation: {
       operation: KEYED_ROUTES.revokeMandate,
       path: { mandate_id: mandateId }
@@ -207,7 +207,7 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
     command: (body) => Effect.succeed({ _tag: "Revoke", reason: body.reason }),
     resource: () => mandateId
   })
-  return { resource: mandateResourceOf(current.state.mandate, current.now), replayed }
+  return { resource: mandateResourceOf(stream.state.mandate, stream.now), replayed }
 })
 
 /** Periods of a mandate from an instant on (part 4, GET /v1/mandates/{mandate_id}/periods). */

@@ -10,7 +10,8 @@ import {
 } from "../../approval/SessionLifecycle.ts"
 import { appendDue, appendFacts } from "../../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../../engine/CurrentStream.ts"
-import { streamTurnKey, untilAppended } from "../../engine/UntilAppended.ts"
+import { StreamTurns } from "../../engine/StreamTurns.ts"
+import { placeOf, streamTurnKey, untilAppended } from "../../engine/UntilAppended.ts"
 import { type Command, decide } from "../../mandate/Decide.ts"
 import { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import { Organizations } from "../../ports/Organizations.ts"
@@ -43,11 +44,15 @@ export interface CeremonySession {
 
 type SubjectChange = { readonly expected: "absent" | number; readonly next: SubjectCredentials }
 
+const byToken = (token: Redacted.Redacted<string>) => ({ approvalTokenHash: secretHash(token) })
+
 /** Loads the session of a token in any state, and records what is due. `undefined` for a token that was never issued. */
 export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
   const store = yield* MandateStore
-  const loaded = yield* store.load({ stream: { approvalTokenHash: secretHash(token) }, approval: true })
+  const loaded = yield* store.load({ stream: byToken(token), approval: true })
   if (loaded.stream === undefined) return undefined
+  const { rememberPlace } = yield* StreamTurns
+  rememberPlace(undefined, byToken(token), placeOf(loaded.stream))
   const current = yield* appendDue(asOf(loaded.stream, loaded.now))
   const { session } = current
   return session === undefined ? undefined : ({ current, session } satisfies CeremonySession)
@@ -87,7 +92,7 @@ export const loadBearerSession = Effect.fnUntraced(function* ({ token, cookie }:
 export const untilSessionRecorded = <A, E, R>(
   token: Redacted.Redacted<string>,
   attempt: Effect.Effect<A, E, R>
-) => untilAppended(streamTurnKey({ stream: { approvalTokenHash: secretHash(token) } }), attempt)
+) => Effect.flatMap(streamTurnKey({ stream: byToken(token) }), (turnKey) => untilAppended(turnKey, attempt))
 
 const subjectChange = (session: ApprovalSessionState, change: SubjectChange | undefined) =>
   change === undefined ? {} : { subject: { reference: session.subjectReference, ...change } }

@@ -1,0 +1,220 @@
+import type { Instant } from "@svc/protocol/Timestamp"
+import { Clock, Effect, Result } from "effect"
+import { nextDueOf } from "../mandate/ApplyDue.ts"
+import type { SealedEvent } from "../mandate/SealedEvent.ts"
+import {
+  type ClaimHolder,
+  type ClaimName,
+  type ClaimTaken,
+  type HeldClaim,
+  type Loaded,
+  MandateStore,
+  type OutOfTime,
+  type Stale,
+  StoreUnavailable,
+  type UniqueClaim
+} from "../ports/MandateStore.ts"
+import type { Randomness } from "../ports/Randomness.ts"
+import { CommitmentReused, NotFound } from "../Refusals.ts"
+import { type AppendFailure, appendSealed } from "./AppendFacts.ts"
+import { asOf, type CurrentStream } from "./CurrentStream.ts"
+import { type StreamEnd, sealFacts } from "./SealFacts.ts"
+import type { Answer, CommandRefusal, Outcome, StreamCommand } from "./StreamCommand.ts"
+import type { MandatePlace } from "./StreamTurns.ts"
+import { isRace, MAX_TRIES } from "./UntilAppended.ts"
+
+/** Bytes of events after which an append takes no further command. */
+export const MAX_BATCH_BYTES = 256 * 1024
+/** Time of deciding after which an append takes no further command, so that other requests are not kept waiting. */
+export const MAX_BATCH_MILLISECONDS = 20
+
+/** The claims that are held, by earlier requests or by earlier commands of the same batch. */
+class HeldClaims {
+  readonly #holders = new Map<string, ClaimHolder>()
+
+  add(claims: ReadonlyArray<HeldClaim>): void {
+    for (const claim of claims) this.#holders.set(`${claim.kind} ${claim.name}`, claim)
+  }
+
+  holder({ kind, name }: ClaimName): ClaimHolder | undefined {
+    return this.#holders.get(`${kind} ${name}`)
+  }
+}
+
+const commitmentOf = ({ commitment }: StreamCommand): ReadonlyArray<ClaimName> =>
+  commitment === undefined ? [] : [{ kind: "commitment", name: commitment }]
+
+/** A reply from what is held or from the body alone, which needs no stream and changes nothing. */
+const replyBefore = Effect.fnUntraced(function* (
+  { invalid, key }: StreamCommand,
+  held: HeldClaims
+): Effect.fn.Return<Answer | undefined, CommandRefusal> {
+  const holder = key === undefined ? undefined : held.holder(key)
+  if (holder !== undefined) {
+    yield* key!.check(holder)
+    return { _tag: "Replay", resource: holder.resource }
+  }
+  if (invalid !== undefined) return yield* Effect.fail(invalid)
+  return undefined
+})
+
+/** Commands decided one after another, and what is to be appended for them. */
+interface Batch {
+  readonly current: CurrentStream
+  readonly held: HeldClaims
+  readonly events: Array<SealedEvent>
+  readonly claims: Array<UniqueClaim>
+  /** Instants at or after which one of the decisions may differ. */
+  readonly boundaries: Array<Instant>
+  end: StreamEnd
+  /** Whether a reply shows the stream, so that what is due must be recorded before. */
+  isShown: boolean
+}
+
+const newBatch = Effect.fnUntraced(function* (
+  current: CurrentStream,
+  held: HeldClaims
+): Effect.fn.Return<Batch, never, Randomness> {
+  const { due, head, loadedState: state, now } = current
+  const { after, events } = yield* sealFacts({ head, state }, due, now)
+  return { current, held, events: [...events], claims: [], boundaries: [], end: after, isShown: false }
+})
+
+const decideNext = Effect.fnUntraced(function* (
+  batch: Batch,
+  command: StreamCommand
+): Effect.fn.Return<Answer, CommandRefusal, Randomness> {
+  const reply = yield* replyBefore(command, batch.held)
+  if (reply !== undefined) return reply
+  const { now } = batch.current
+  batch.isShown = true
+  const { boundaries, facts, refusal, resource } = yield* command.decide(
+    batch.end.state,
+    batch.end.head.bytes,
+    now
+  )
+  const commitments = refusal === undefined ? commitmentOf(command) : []
+  if (commitments.some((claim) => batch.held.holder(claim) !== undefined))
+    return yield* new CommitmentReused()
+  const { after, events } = yield* sealFacts(batch.end, facts, now)
+  batch.end = after
+  batch.events.push(...events)
+  const nextDue = nextDueOf(after.state)
+  batch.boundaries.push(...boundaries, ...(nextDue === undefined ? [] : [nextDue]))
+  if (refusal !== undefined) return yield* Effect.fail(refusal)
+  const claims = [
+    ...(command.key === undefined ? [] : [command.key.claim(resource)]),
+    ...commitments.map((claim) => ({ ...claim, fingerprint: "", resource }))
+  ]
+  batch.claims.push(...claims)
+  batch.held.add(claims)
+  return { _tag: "Recorded", stream: { ...after, now }, resource }
+})
+
+/** Decides commands in order until an append has enough of them, and at least the first. */
+const decideInOrder = Effect.fnUntraced(function* (
+  batch: Batch,
+  commands: ReadonlyArray<StreamCommand>
+): Effect.fn.Return<ReadonlyArray<Outcome>, never, Randomness> {
+  const clock = yield* Clock.Clock
+  const began = clock.currentTimeMillisUnsafe()
+  const outcomes: Array<Outcome> = []
+  for (const command of commands) {
+    outcomes.push(yield* Effect.exit(decideNext(batch, command)))
+    if (batch.end.head.bytes - batch.current.head.bytes >= MAX_BATCH_BYTES) break
+    if (Math.abs(clock.currentTimeMillisUnsafe() - began) >= MAX_BATCH_MILLISECONDS) break
+  }
+  return outcomes
+})
+
+/** Decides commands on what was loaded, and appends what they lead to in one change, before any of them is replied to. */
+const decideAndAppend = Effect.fnUntraced(function* (
+  commands: ReadonlyArray<StreamCommand>,
+  loaded: Loaded,
+  taken: ReadonlyArray<HeldClaim>
+): Effect.fn.Return<ReadonlyArray<Outcome>, AppendFailure, MandateStore | Randomness> {
+  const held = new HeldClaims()
+  held.add(loaded.held)
+  held.add(taken)
+  if (loaded.stream === undefined) {
+    return yield* Effect.forEach(commands, (command) =>
+      Effect.exit(
+        Effect.flatMap(replyBefore(command, held), (reply) =>
+          reply === undefined ? new NotFound() : Effect.succeed(reply)
+        )
+      )
+    )
+  }
+  const batch = yield* newBatch(asOf(loaded.stream, loaded.now), held)
+  const outcomes = yield* decideInOrder(batch, commands)
+  const { boundaries, claims, current, end: after, events, isShown } = batch
+  if (isShown && (events.length > 0 || claims.length > 0)) {
+    yield* appendSealed(current, { after, events }, { boundaries, claims })
+  }
+  return outcomes
+})
+
+/** The load of a lone command. */
+export const loadAlone = ({
+  key,
+  organization,
+  stream
+}: StreamCommand): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
+  MandateStore.use((store) =>
+    store.load({
+      organization,
+      ...(key === undefined ? {} : { claims: [key] }),
+      ...(stream === undefined ? {} : { stream })
+    })
+  )
+
+/** One load with everything that several commands to a mandate need. */
+const loadTogether = (
+  { mandate, organization }: MandatePlace,
+  commands: ReadonlyArray<StreamCommand>
+): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
+  MandateStore.use((store) =>
+    store.load({
+      organization,
+      stream: { mandate },
+      authorizations: commands.flatMap(({ stream }) =>
+        stream !== undefined && "authorization" in stream ? [stream.authorization] : []
+      ),
+      claims: commands.flatMap((command) => [
+        ...(command.key === undefined ? [] : [command.key]),
+        ...commitmentOf(command)
+      ])
+    })
+  )
+
+/**
+ * Decides and appends until no other process is faster. A claim that is taken is known from then on, so that it turns the
+ * command that made it into a replay or a refusal, and the others are decided again.
+ */
+const untilRecorded = Effect.fnUntraced(function* (
+  commands: ReadonlyArray<StreamCommand>,
+  load: Effect.Effect<Loaded, StoreUnavailable, MandateStore>,
+  loadedBefore: Loaded | undefined
+): Effect.fn.Return<ReadonlyArray<Outcome>, StoreUnavailable, MandateStore | Randomness> {
+  const taken: Array<HeldClaim> = []
+  let loaded = loadedBefore
+  let race: Stale | OutOfTime | ClaimTaken | undefined
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    loaded ??= yield* load
+    const result = yield* Effect.result(decideAndAppend(commands, loaded, taken))
+    if (Result.isSuccess(result)) return result.success
+    if (!isRace(result.failure)) return yield* Effect.fail(result.failure)
+    race = result.failure
+    if (race._tag === "ClaimTaken") taken.push({ kind: race.kind, name: race.name, ...race.holder })
+    else loaded = undefined
+  }
+  return yield* new StoreUnavailable({ cause: race, retryAfterSeconds: 1 })
+})
+
+/** Runs a command alone, at first on what was loaded before if anything was. */
+export const runAlone = (command: StreamCommand, loadedBefore?: Loaded) =>
+  untilRecorded([command], loadAlone(command), loadedBefore)
+
+/** Runs commands to one mandate in order, with one load and one append for all that fit, and gives the outcomes of those. */
+export const runTogether = (place: MandatePlace, commands: ReadonlyArray<StreamCommand>) =>
+  untilRecorded(commands, loadTogether(place, commands), undefined)
