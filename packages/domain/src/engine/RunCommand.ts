@@ -31,15 +31,13 @@ const combined: SharedWork<Queued, Answer, CommandRefusal | StoreUnavailable, Ma
   alone: ({ command, loaded }, hasWaited) =>
     Effect.flatMap(runAlone(command, hasWaited ? undefined : loaded), ([outcome]) => outcome!),
   together: (queued) =>
-    Effect.map(
-      Effect.exit(
-        runTogether(
-          queued[0]!.place,
-          queued.map(({ command }) => command)
-        )
+    Effect.catch(
+      runTogether(
+        queued[0]!.place,
+        queued.map(({ command }) => command)
       ),
-      (exit): ReadonlyArray<Outcome> =>
-        Exit.isSuccess(exit) ? exit.value : queued.map(() => Exit.failCause(exit.cause))
+      (unavailable): Effect.Effect<ReadonlyArray<Outcome>> =>
+        Effect.succeed(queued.map(() => Exit.fail(unavailable)))
     )
 }
 
