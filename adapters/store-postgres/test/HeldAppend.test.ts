@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { formatInstant, formatNanos, type Instant } from "@svc/protocol/Timestamp"
@@ -45,7 +46,8 @@ const stoppedAtAppend = (context: Context.Context<ProgramPorts>) => {
       outcomes.push(Result.isSuccess(result) ? "Appended" : result.failure._tag)
       return yield* Effect.fromResult(result)
     })
-  return { context: Context.add(context, MandateStore, { ...store, append }), goOn, outcomes, stopped }
+  const own = Context.make(MandateStore, { ...store, append }).pipe(Context.add(StreamTurns, makeTurns()))
+  return { context: Context.merge(context, own), goOn, outcomes, stopped }
 }
 
 const clockOf = (organization: string) =>
