@@ -11,7 +11,7 @@ import type { NotFound } from "../Refusals.ts"
 import { loadAlone, runAlone, runTogether } from "./CommandBatch.ts"
 import type { Answer, CommandRefusal, Outcome, SettledStream, StreamCommand } from "./StreamCommand.ts"
 import { type MandatePlace, mandateTurnKey, type SharedWork, StreamTurns } from "./StreamTurns.ts"
-import { placeOf, TURN_PATIENCE_SECONDS } from "./UntilAppended.ts"
+import { mandateOf, TURN_PATIENCE_SECONDS } from "./UntilAppended.ts"
 
 /** Most commands that one append records. */
 export const MAX_BATCH_COMMANDS = 64
@@ -66,7 +66,7 @@ export const runCommand = Effect.fnUntraced(function* (
     const [outcome] = yield* runAlone(command, loaded)
     return yield* outcome!
   }
-  const place = placeOf(loaded.stream)
+  const place = mandateOf(loaded.stream)
   turns.rememberPlace(organization, stream, place)
   return yield* inTurn({ command, place, store, loaded })
 })
@@ -77,7 +77,7 @@ export const settleStream = Effect.fnUntraced(function* (
   loaded: Loaded & { readonly stream: LoadedStream }
 ): Effect.fn.Return<SettledStream, NotFound | StoreUnavailable, MandateStore | Randomness> {
   const store = yield* MandateStore
-  const place = placeOf(loaded.stream)
+  const place = mandateOf(loaded.stream)
   const command: StreamCommand = {
     organization: place.organization,
     stream: reference,

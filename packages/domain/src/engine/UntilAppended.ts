@@ -2,14 +2,11 @@ import { Effect } from "effect"
 import {
   type ClaimTaken,
   type LoadedStream,
-  type LoadQuery,
-  MandateStore,
   type OutOfTime,
   type Stale,
-  StoreUnavailable,
-  type StreamReference
+  StoreUnavailable
 } from "../ports/MandateStore.ts"
-import { type MandatePlace, mandateTurnKey, StreamTurns } from "./StreamTurns.ts"
+import { type MandatePlace, StreamTurns } from "./StreamTurns.ts"
 
 /** Races that an attempt may lose before it waits for its turn. */
 export const RACES_BEFORE_TURN = 3
@@ -56,33 +53,8 @@ export const untilAppended = <A, E, R, R2 = never>(
   ) as Effect.Effect<A, Exclude<E, Stale | OutOfTime | ClaimTaken> | StoreUnavailable, R | R2>
 }
 
-/** A query for a stream. */
-interface StreamQuery extends Pick<LoadQuery, "organization"> {
-  readonly stream: StreamReference
-}
-
-/**
- * The turn key of a stream, the same whether it is named by its mandate, an authorization or a session. Where it is not
- * remembered it takes a load, so that is for after lost races.
- */
-export const streamTurnKey = (query: StreamQuery): Effect.Effect<TurnKey<MandateStore>> =>
-  Effect.map(StreamTurns, ({ placeOf }) => {
-    const place = placeOf(query.organization, query.stream)
-    return place === undefined ? loadedTurnKey(query) : mandateTurnKey(place)
-  })
-
-const loadedTurnKey = Effect.fnUntraced(function* (
-  query: StreamQuery
-): Effect.fn.Return<string, StoreUnavailable, MandateStore> {
-  const store = yield* MandateStore
-  const { stream } = yield* store.load(query)
-  return stream === undefined
-    ? JSON.stringify([query.organization, query.stream])
-    : mandateTurnKey(placeOf(stream))
-})
-
 /** The mandate that a loaded stream is of. */
-export const placeOf = ({ organization, state }: LoadedStream): MandatePlace => ({
+export const mandateOf = ({ organization, state }: LoadedStream): MandatePlace => ({
   organization,
   mandate: state.mandate.terms.mandate_id
 })

@@ -10,8 +10,8 @@ import {
 } from "../../approval/SessionLifecycle.ts"
 import { appendDue, appendFacts } from "../../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../../engine/CurrentStream.ts"
-import { StreamTurns } from "../../engine/StreamTurns.ts"
-import { placeOf, streamTurnKey, untilAppended } from "../../engine/UntilAppended.ts"
+import { mandateTurnKey, StreamTurns } from "../../engine/StreamTurns.ts"
+import { mandateOf, type TurnKey, untilAppended } from "../../engine/UntilAppended.ts"
 import { type Command, decide } from "../../mandate/Decide.ts"
 import { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import { Organizations } from "../../ports/Organizations.ts"
@@ -52,7 +52,7 @@ export const loadSession = Effect.fnUntraced(function* (token: Redacted.Redacted
   const loaded = yield* store.load({ stream: byToken(token), approval: true })
   if (loaded.stream === undefined) return undefined
   const { rememberPlace } = yield* StreamTurns
-  rememberPlace(undefined, byToken(token), placeOf(loaded.stream))
+  rememberPlace(undefined, byToken(token), mandateOf(loaded.stream))
   const current = yield* appendDue(asOf(loaded.stream, loaded.now))
   const { session } = current
   return session === undefined ? undefined : ({ current, session } satisfies CeremonySession)
@@ -88,11 +88,24 @@ export const loadBearerSession = Effect.fnUntraced(function* ({ token, cookie }:
   return open
 })
 
+/** The turn key of a session's mandate. One that is not remembered takes a load to learn. */
+const sessionTurnKey = (token: Redacted.Redacted<string>): Effect.Effect<TurnKey<MandateStore>> =>
+  Effect.map(StreamTurns, ({ placeOf }) => {
+    const place = placeOf(undefined, byToken(token))
+    return place === undefined ? loadedTurnKey(token) : mandateTurnKey(place)
+  })
+
+const loadedTurnKey = Effect.fnUntraced(function* (token: Redacted.Redacted<string>) {
+  const store = yield* MandateStore
+  const { stream } = yield* store.load({ stream: byToken(token) })
+  return stream === undefined ? JSON.stringify(byToken(token)) : mandateTurnKey(mandateOf(stream))
+})
+
 /** Retries an attempt on the session of a token for as long as other writes are recorded first. */
 export const untilSessionRecorded = <A, E, R>(
   token: Redacted.Redacted<string>,
   attempt: Effect.Effect<A, E, R>
-) => Effect.flatMap(streamTurnKey({ stream: byToken(token) }), (turnKey) => untilAppended(turnKey, attempt))
+) => Effect.flatMap(sessionTurnKey(token), (turnKey) => untilAppended(turnKey, attempt))
 
 const subjectChange = (session: ApprovalSessionState, change: SubjectChange | undefined) =>
   change === undefined ? {} : { subject: { reference: session.subjectReference, ...change } }
