@@ -1,8 +1,10 @@
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { FoundApiKey, Organizations } from "@svc/domain/ports/Organizations"
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { makeSharedReads } from "../connection/SharedReads.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import { isStorable, readPlain, writePlain } from "../RecordCodec.ts"
 import { CLOCK } from "./PostgresReads.ts"
@@ -15,6 +17,18 @@ on conflict (organization) do update set record = excluded.record`
 const FIND_KEY = `select ${CLOCK} as clock, k.record as api_key, k.last_used_at, o.record as organization
 from {schema}.api_key k join {schema}.organization o on o.organization = k.organization
 where k.hash = $1::text`
+
+const FIND_KEYS = `select ${CLOCK} as clock, k.hash, k.record as api_key, k.last_used_at, o.record as organization
+from unnest($1::text[]) asked (hash)
+  cross join lateral (
+    select k.hash, k.organization, k.record, k.last_used_at from {schema}.api_key k where k.hash = asked.hash offset 0
+  ) k
+  join {schema}.organization o on o.organization = k.organization`
+
+/** Look-ups of keys that arrive while this many are under way share a statement. */
+const KEY_LOOKUPS_AT_ONCE = 1
+/** Most look-ups of keys that share a statement. */
+const MAX_SHARED_KEY_LOOKUPS = 256
 
 const LIST_KEYS = `select clock.now as clock, k.api_key, k.record, k.last_used_at
 from (select ${CLOCK} as now) clock
@@ -77,6 +91,21 @@ export const makeOrganizations = ({
 }: PostgresClients): Organizations["Service"] => {
   const find = statement<{ readonly record: string }>(reads, schema, FIND)
   const findKey = statement<KeyRow>(reads, schema, FIND_KEY)
+  const findKeys = statement<KeyRow & { readonly hash: string }>(reads, schema, FIND_KEYS)
+  const findApiKey = makeSharedReads<string, FoundApiKey | undefined, StoreUnavailable>({
+    atOnce: KEY_LOOKUPS_AT_ONCE,
+    limit: MAX_SHARED_KEY_LOOKUPS,
+    alone: (hash) =>
+      guarded(Effect.map(findKey([hash]), ([row]) => (row === undefined ? undefined : foundOf(row)))),
+    together: (hashes) =>
+      Effect.flatMap(guarded(findKeys([[...new Set(hashes)]])), (rows) => {
+        const byHash = new Map(rows.map((row) => [row.hash, row]))
+        return Effect.forEach(hashes, (hash) => {
+          const row = byHash.get(hash)
+          return Effect.exit(guarded(Effect.sync(() => (row === undefined ? undefined : foundOf(row)))))
+        })
+      })
+  })
   const listKeys = statement<KeysRow>(reads, schema, LIST_KEYS)
   const useKey = statement(server?.polls ?? writes, schema, USE_KEY)
   const put = statement(writes, schema, PUT)
@@ -90,10 +119,7 @@ export const makeOrganizations = ({
             )
           )
         : Effect.succeed(undefined),
-    findApiKey: (hash) =>
-      isStorable(hash)
-        ? guarded(Effect.map(findKey([hash]), ([row]) => (row === undefined ? undefined : foundOf(row))))
-        : Effect.succeed(undefined),
+    findApiKey: (hash) => (isStorable(hash) ? findApiKey(hash) : Effect.succeed(undefined)),
     listApiKeys: (organization) =>
       guarded(Effect.map(listKeys([isStorable(organization) ? organization : ""]), listOf)),
     recordApiKeyUse: ({ apiKey, organization, since }) =>

@@ -12,11 +12,13 @@ import {
   type MandateList,
   type MandateListQuery,
   type MandateStore,
+  type StoreUnavailable,
   type StreamReference
 } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { makeSharedReads } from "../connection/SharedReads.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import {
   isStorable,
@@ -177,26 +179,113 @@ const loadedOf = (row: LoadRow): Loaded => ({
   ...(row.o_revision === null ? {} : { stream: streamOf(row) })
 })
 
-const makeLoad = ({ reads, schema }: PostgresClients): Reads["load"] => {
+/** The form of most loads: a mandate or an authorization, and at most one idempotency key. */
+interface PlainQuery {
+  readonly organization: string
+  readonly stream: { readonly mandate: string } | { readonly authorization: string }
+  readonly key: string | null
+}
+
+/** The plain form of a query, if it has one. A name that is empty or cannot be stored names nothing. */
+const plainForm = (query: LoadQuery): PlainQuery | undefined => {
+  const { approval, authorizations, organization, stream } = query
+  const key = loneKey(query)
+  const isPlain = approval !== true && authorizations === undefined && key !== undefined
+  if (!isPlain || organization === undefined || stream === undefined) return undefined
+  return "mandate" in stream || "authorization" in stream ? { organization, stream, key } : undefined
+}
+
+const nameIn = ({ stream }: PlainQuery): string =>
+  "mandate" in stream ? stream.mandate : stream.authorization
+
+/** Loads that arrive while this many are under way share a statement. */
+const LOADS_AT_ONCE = 2
+/** Most loads that share a statement. */
+const MAX_SHARED_LOADS = 64
+
+/** Several plain loads in one statement, by the number of each: an absent name is empty, which names nothing. */
+const LOAD_SEVERAL = `with clock as materialized (
+  select ${CLOCK} as now
+)
+select asked.at as o_at, clock.now as o_clock, asked.organization as o_organization,
+  array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
+  array[c.resource] as o_resources,
+  s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
+  s.snapshot as o_snapshot, o.open as o_open, o.due as o_due,
+  case when n.record is not null then array[n.record] end as o_named,
+  null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
+from clock
+  cross join unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    with ordinality asked (organization, mandate, authorization_id, key, at)
+  left join lateral (
+    select a.mandate, a.record from {schema}.authorization_row a
+      where a.organization = asked.organization and a.authorization_id = asked.authorization_id
+      offset 0
+  ) n on true
+  left join lateral (
+    select c.name, c.fingerprint, c.resource from {schema}.claim c
+      where c.organization = asked.organization and c.kind = 'idempotency_key' and c.name = asked.key
+        and (c.expires_at is null or c.expires_at > clock.now)
+      offset 0
+  ) c on true
+  left join lateral (
+    select s.mandate, s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot from {schema}.stream s
+      where s.organization = asked.organization and s.mandate = coalesce(n.mandate, asked.mandate)
+      offset 0
+  ) s on true
+  left join lateral (
+    select array_agg(r.reservation order by r.ordinal) as open,
+      array_agg(r.record order by r.ordinal)
+        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
+      from (
+        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
+          where a.organization = asked.organization and a.mandate = s.mandate and a.reservation is not null
+          offset 0
+      ) r
+  ) o on true`
+
+const makePlainLoad = ({
+  reads,
+  schema
+}: PostgresClients): ((query: PlainQuery) => Effect.Effect<Loaded, StoreUnavailable>) => {
   const byMandate = statement<LoadRow>(reads, schema, LOAD_BY_MANDATE)
   const byAuthorization = statement<LoadRow>(reads, schema, LOAD_BY_AUTHORIZATION)
-  const byAny = statement<LoadRow>(reads, schema, LOAD)
-  const rowsOf = (query: LoadQuery) => {
-    const { approval, authorizations, organization, stream } = query
-    const key = loneKey(query)
-    if (
-      approval !== true &&
-      authorizations === undefined &&
-      key !== undefined &&
-      organization !== undefined &&
-      stream !== undefined
-    ) {
-      if ("mandate" in stream) return byMandate([organization, orNull(stream.mandate), key])
-      if ("authorization" in stream) return byAuthorization([organization, orNull(stream.authorization), key])
-    }
-    return byAny(loadParameters(query))
+  const several = statement<LoadRow & { readonly o_at: bigint }>(reads, schema, LOAD_SEVERAL)
+  const alone = (query: PlainQuery) => {
+    const { key, organization, stream } = query
+    const load = "mandate" in stream ? byMandate : byAuthorization
+    const parameters = [orNull(organization), orNull(nameIn(query)), key]
+    return guarded(Effect.map(load(parameters), (rows) => loadedOf(rows[0]!)))
   }
-  return (query) => guarded(Effect.map(rowsOf(query), (rows) => loadedOf(rows[0]!)))
+  const together = (queries: ReadonlyArray<PlainQuery>) =>
+    Effect.flatMap(
+      guarded(
+        several([
+          queries.map(({ organization }) => orNull(organization) ?? ""),
+          queries.map((query) => ("mandate" in query.stream ? (orNull(nameIn(query)) ?? "") : "")),
+          queries.map((query) => ("mandate" in query.stream ? "" : (orNull(nameIn(query)) ?? ""))),
+          queries.map(({ key }) => key ?? "")
+        ])
+      ),
+      (rows) => {
+        const byPlace = new Map(rows.map((row) => [Number(row.o_at), row]))
+        return Effect.forEach(queries, (_, index) =>
+          Effect.exit(guarded(Effect.sync(() => loadedOf(byPlace.get(index + 1)!))))
+        )
+      }
+    )
+  return makeSharedReads({ atOnce: LOADS_AT_ONCE, limit: MAX_SHARED_LOADS, alone, together })
+}
+
+const makeLoad = (clients: PostgresClients): Reads["load"] => {
+  const plain = makePlainLoad(clients)
+  const byAny = statement<LoadRow>(clients.reads, clients.schema, LOAD)
+  return (query) => {
+    const form = plainForm(query)
+    return form === undefined
+      ? guarded(Effect.map(byAny(loadParameters(query)), (rows) => loadedOf(rows[0]!)))
+      : plain(form)
+  }
 }
 
 interface MandateListRow {
