@@ -2,9 +2,10 @@ import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { PGlite } from "@electric-sql/pglite"
-import type { MandateStore } from "@svc/domain/ports/MandateStore"
+import { type LoadQuery, MandateStore } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
-import { appendStoreContract, storeContract } from "@svc/testkit/StoreContract"
+import { sharedStoreContract, storeContract } from "@svc/testkit/StoreContract"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
@@ -21,7 +22,16 @@ const patient = Layer.succeed(CallTimeout, "2 minutes")
 
 storeContract("PgliteStore", () => Layer.merge(preparedStore, patient), { clock: "live" })
 
-/** Sends even a change that comes by itself through the statement for many, if it may go there. */
+/** Reads one beside others that are sent before it, so that it goes through the statement for many. */
+const crowded =
+  <Query, A, E>(read: (query: Query) => Effect.Effect<A, E>, others: ReadonlyArray<Query>) =>
+  (query: Query): Effect.Effect<A, E> =>
+    Effect.map(
+      Effect.all([...others, query].map(read), { concurrency: "unbounded" }),
+      (answers) => answers.at(-1)!
+    )
+
+/** Sends even what comes by itself through the statements for many, if it may go there. */
 const alwaysTogether = Layer.effectContext(
   Effect.map(
     Effect.flatMap(preparedPglite, (folder) => PgliteStore.connect({ folder })),
@@ -34,12 +44,22 @@ const alwaysTogether = Layer.effectContext(
               outcome === undefined || outcome === "alone" ? alone(change) : outcome
             )
           : alone(change)
-      return portsWith(clients, append)
+      const ports = portsWith(clients, append)
+      const store = Context.get(ports, MandateStore)
+      const organizations = Context.get(ports, Organizations)
+      const nothing: LoadQuery = { organization: "none", stream: { mandate: "none" } }
+      return ports.pipe(
+        Context.add(MandateStore, { ...store, load: crowded(store.load, [nothing, nothing]) }),
+        Context.add(Organizations, {
+          ...organizations,
+          findApiKey: crowded(organizations.findApiKey, ["none"])
+        })
+      )
     }
   )
 ).pipe(Layer.provide(Reactivity.layer))
 
-appendStoreContract("Grouped appends on PGlite", () => Layer.merge(alwaysTogether, patient))
+sharedStoreContract("Shared statements on PGlite", () => Layer.merge(alwaysTogether, patient))
 
 const KEY = { publicJwk: { kid: "kept" }, sealed: "sealed" } as unknown as Parameters<
   SigningKeyRecords["Service"]["addFirst"]

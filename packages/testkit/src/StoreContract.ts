@@ -72,13 +72,16 @@ export const storeContract = <E>(
 }
 
 /**
- * Registers the tests of the contract that hold what an append does, for a store of another way to append whose other
- * operations have been tested already. The clock is a live one.
+ * Registers the tests of the contract that hold what an append, a load and the look-up of an API key do, for a store that
+ * does those in another way and whose other operations have been tested already. The clock is a live one.
  */
-export const appendStoreContract = <E>(name: string, store: () => Layer.Layer<StoragePorts, E>): void => {
+export const sharedStoreContract = <E>(name: string, store: () => Layer.Layer<StoragePorts, E>): void => {
   layer(store(), { excludeTestServices: true, timeout: START_TIMEOUT })(
-    `${name}: storage contract of appends, live clock`,
+    `${name}: storage contract of appends and loads, live clock`,
     (it) => {
+      loadContract(it, "live")
+      organizationContract(it)
+      tenantContract(it)
       appendContract(it, "live")
       concurrencyContract(it)
       claimContract(it, "live")
