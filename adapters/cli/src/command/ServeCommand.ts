@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { serverConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
+import * as Tracing from "../start/Tracing.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -26,7 +27,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   return yield* startAndStopLogs.pipe(
     Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
     Layer.provide(portsLayer(config, { migrations: "require" })),
-    Layer.provide(JsonLog.layer(config.logLevel)),
+    Layer.provide([JsonLog.layer(config.logLevel), Tracing.layer]),
     Layer.launch
   )
 })

@@ -7,6 +7,7 @@ import { workerConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import * as StoreLayer from "../start/StoreLayer.ts"
+import * as Tracing from "../start/Tracing.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -28,7 +29,7 @@ const work = Effect.gen(function* () {
         WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
       )
     ),
-    Layer.provide(JsonLog.layer(logLevel)),
+    Layer.provide([JsonLog.layer(logLevel), Tracing.layer]),
     Layer.launch
   )
 })

@@ -24,6 +24,7 @@ import { listenersLayer, portsLayer } from "../start/CompositionRoot.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import { describeStore } from "../start/StoreLayer.ts"
+import * as Tracing from "../start/Tracing.ts"
 import { DEV_FILE_NAME, type DevFile, devFileWith, findOwnDevFile, writeDevFile } from "./DevFile.ts"
 import { ReturnPort, returnListener } from "./ReturnListener.ts"
 
@@ -202,7 +203,7 @@ export const devServer = Effect.gen(function* () {
   return yield* service.pipe(
     Layer.provide(returning),
     Layer.provide(portsLayer(server, { migrations: "run" })),
-    Layer.provide(JsonLog.layer(config.logLevel)),
+    Layer.provide([JsonLog.layer(config.logLevel), Tracing.layer]),
     Layer.launch
   )
 })

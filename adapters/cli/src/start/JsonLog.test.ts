@@ -1,4 +1,4 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, describe, it, vi } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { historyUnacknowledged } from "@svc/store-postgres/history/PostgresHistory"
 import { Cause, Console, Effect } from "effect"
@@ -70,6 +70,25 @@ describe("JsonLog", () => {
   it.effect("keeps the stack trace of a defect", () =>
     Effect.gen(function* () {
       assert.match(yield* causeOf(Cause.die(new Error("broken"))), /broken[\s\S]*at /u)
+    })
+  )
+
+  it.live("writes the lines of one turn of the event loop at once, in order", () =>
+    Effect.gen(function* () {
+      const written: Array<string> = []
+      const write = vi.spyOn(console, "log").mockImplementation((text) => void written.push(text))
+      yield* Effect.forEach(["first", "second", "third"], (message) => Effect.logInfo(message)).pipe(
+        Effect.provide(JsonLog.layer("Info"))
+      )
+      assert.isEmpty(written)
+      yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      write.mockRestore()
+      assert.lengthOf(written, 1)
+      const lines = written[0]!.split("\n").map((line) => JSON.parse(line) as LogLine)
+      assert.deepStrictEqual(
+        lines.map(({ message }) => message),
+        ["first", "second", "third"]
+      )
     })
   )
 })

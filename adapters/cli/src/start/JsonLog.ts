@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "@svc/http-server/http/CurrentRequest"
-import { Cause, Layer, Logger, type LogLevel, References } from "effect"
+import { Cause, Console, Layer, Logger, type LogLevel, References } from "effect"
 import { databaseFault } from "./DatabaseFault.ts"
 
 /** One JSON object per line; the facts of the request are members beside the message. */
@@ -40,6 +40,31 @@ const describePart = (part: unknown): string => {
   return part === undefined ? "" : `(${typeof part})`
 }
 
+/** Lines that wait for the end of this turn of the event loop. */
+let waiting: Array<string> = []
+
+const writeWaiting = (): void => {
+  if (waiting.length === 0) return
+  const lines = waiting.join("\n")
+  waiting = []
+  console.log(lines)
+}
+
+/** Writes all lines of a turn of the event loop at once: each write is a system call. */
+const writeLater = (text: string): void => {
+  if (waiting.length === 0) setImmediate(writeWaiting)
+  waiting.push(text)
+}
+
+process.on("exit", writeWaiting)
+
+const toConsole = Logger.make<unknown, void>((entry) => {
+  const text = line.log(entry)
+  const target = entry.fiber.getRef(Console.Console)
+  if (target === globalThis.console) writeLater(text)
+  else target.log(text)
+})
+
 /** Logs JSON lines to standard output, from the given level up. */
 export const layer = (level: LogLevel.LogLevel): Layer.Layer<never> =>
-  Layer.merge(Logger.layer([Logger.withConsoleLog(line)]), Layer.succeed(References.MinimumLogLevel)(level))
+  Layer.merge(Logger.layer([toConsole]), Layer.succeed(References.MinimumLogLevel)(level))
