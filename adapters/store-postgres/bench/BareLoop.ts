@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -18,6 +18,16 @@ export interface BareRun {
   readonly clients: number
   readonly seconds: number
   readonly sizes: RowSizes
+  /** The first and the last of the streams of which each pair takes one by chance; by default each client has its own. */
+  readonly streams?: readonly [number, number]
+}
+
+/** What each client of a loop did. */
+export interface BarePairs {
+  readonly pairsPerSecond: number
+  readonly pairsOfClients: ReadonlyArray<number>
+  /** How long each pair took, in milliseconds. */
+  readonly milliseconds: ReadonlyArray<number>
 }
 
 const DEBIAN = "/usr/lib/postgresql"
@@ -33,7 +43,7 @@ export const findPgbench = (): string | undefined => {
 }
 
 const ORGANIZATION = "organization = 'org'"
-const MANDATE = "mandate = 'mnd_' || (:client_id)::text"
+const MANDATE = "mandate = 'mnd_' || (:m)::text"
 const AUTHORIZATION = "'aut_' || (:r)::text || '_' || (:client_id)::text"
 const KEY = "(:r)::text || '_' || (:client_id)::text"
 
@@ -49,7 +59,7 @@ insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
 update ${schema}.stream set revision = revision + 1, seq = seq + 1, hash = :hash, occurred_at = occurred_at + 1,
   bytes = bytes + 1, next_due = ${nextDue}, snapshot = :snapshot where ${ORGANIZATION} and ${MANDATE};
 insert into ${schema}.event (organization, mandate, seq, schema, id, type, text)
-  values ('org', 'mnd_' || (:client_id)::text, :s_seq + 1, 1, 'evt_' || (:r)::text, 'authorization.${row}', :event);
+  values ('org', 'mnd_' || (:m)::text, :s_seq + 1, 1, 'evt_' || (:r)::text, 'authorization.${row}', :event);
 `
 
 const reserve = (schema: string): string => `${shared(schema, "reserve", "8000000000000000000 + :r")}
@@ -57,7 +67,7 @@ insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
   values ('org', 'commitment', ${KEY}, '', ${AUTHORIZATION});
 insert into ${schema}.authorization_row
   (organization, authorization_id, mandate, ordinal, state, expires_at, reservation, record)
-  values ('org', ${AUTHORIZATION}, 'mnd_' || (:client_id)::text, :r, 'RESERVED', 1, :reservation, :record);
+  values ('org', ${AUTHORIZATION}, 'mnd_' || (:m)::text, :r, 'RESERVED', 1, :reservation, :record);
 commit;
 `
 
@@ -72,8 +82,10 @@ commit;
  * One pair: the rows that the program reads and writes, in two transactions of plain statements. The instant of the
  * next transition changes twice, as the program's does, and its indexes with it.
  */
-const script = (schema: string): string =>
-  `\\set r random(1, 1000000000000000)\n${reserve(schema)}${commit(schema)}`
+const script = ({ schema, streams }: BareRun): string =>
+  `\\set r random(1, 1000000000000000)
+\\set m ${streams === undefined ? ":client_id" : `random(${streams.join(", ")})`}
+${reserve(schema)}${commit(schema)}`
 
 /** Statements that make the streams that the loop works on. */
 export const bareStreams = (schema: string, clients: number, { snapshot }: RowSizes): string =>
@@ -82,17 +94,35 @@ export const bareStreams = (schema: string, clients: number, { snapshot }: RowSi
   select 'org', 'mnd_' || n, 1, 1, 'hash', 1, 1, 1, 'ACTIVE', 'subject', repeat('s', ${snapshot})
   from generate_series(0, ${clients - 1}) as n on conflict do nothing`
 
-/** Pairs per second of `pgbench` with prepared statements. */
-export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> => {
+const LOG = "pairs"
+
+/** A line of the log is: client, number of the pair, microseconds, and more. */
+const readLog = (folder: string, clients: number): Omit<BarePairs, "pairsPerSecond"> => {
+  const pairsOfClients = Array.from({ length: clients }, () => 0)
+  const milliseconds: Array<number> = []
+  for (const name of readdirSync(folder).filter((file) => file.startsWith(`${LOG}.`))) {
+    for (const line of readFileSync(join(folder, name), "latin1").split("\n")) {
+      const [client = "", , microseconds] = line.split(" ")
+      if (microseconds === undefined) continue
+      pairsOfClients[Number(client)]! += 1
+      milliseconds.push(Number(microseconds) / 1000)
+    }
+  }
+  return { pairsOfClients, milliseconds }
+}
+
+/** Pairs of `pgbench` with prepared statements. */
+export const barePairs = async (pgbench: string, run: BareRun): Promise<BarePairs> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-bench-"))
   const file = join(folder, "pair.sql")
-  writeFileSync(file, script(run.schema))
+  writeFileSync(file, script(run))
   const texts = { hash: HASH_LENGTH, ...run.sizes }
   const variables = Object.entries(texts).flatMap(([name, size]) => ["-D", `${name}=${"x".repeat(size)}`])
   const child = spawn(
     pgbench,
     [
       ...["-n", "-M", "prepared", "-f", file, "-c", String(run.clients), "-j", "1"],
+      ...["-l", "--log-prefix", join(folder, LOG)],
       ...["-T", String(run.seconds), ...variables, run.url]
     ],
     { stdio: ["ignore", "pipe", "pipe"] }
@@ -104,9 +134,14 @@ export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> =
     })
   }
   await new Promise((resolve) => child.once("close", resolve))
+  const pairs = readLog(folder, run.clients)
   rmSync(folder, { recursive: true, force: true })
   const found = /tps = ([\d.]+) \(without/u.exec(output) ?? /tps = ([\d.]+)/u.exec(output)
   if (found === null && !output.includes("actually processed: 0"))
     throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
-  return Number(found?.[1] ?? 0)
+  return { pairsPerSecond: Number(found?.[1] ?? 0), ...pairs }
 }
+
+/** Pairs per second of `pgbench`. */
+export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> =>
+  (await barePairs(pgbench, run)).pairsPerSecond
