@@ -20,14 +20,17 @@ export interface BareRun {
   readonly sizes: RowSizes
   /** The first and the last of the streams of which each pair takes one by chance; by default each client has its own. */
   readonly streams?: readonly [number, number]
+  /** Before the time that counts, while sessions prepare their statements; by default none. */
+  readonly warmUpSeconds?: number
 }
 
-/** What each client of a loop did. */
+/** What the clients of a loop did in the time that counts. */
 export interface BarePairs {
-  readonly pairsPerSecond: number
   readonly pairsOfClients: ReadonlyArray<number>
   /** How long each pair took, in milliseconds. */
   readonly milliseconds: ReadonlyArray<number>
+  /** With those before and after that time. */
+  readonly allPairs: number
 }
 
 const DEBIAN = "/usr/lib/postgresql"
@@ -96,23 +99,38 @@ export const bareStreams = (schema: string, clients: number, { snapshot }: RowSi
 
 const LOG = "pairs"
 
-/** A line of the log is: client, number of the pair, microseconds, and more. */
-const readLog = (folder: string, clients: number): Omit<BarePairs, "pairsPerSecond"> => {
+/** A line of the log is: client, number of the pair, microseconds, number of the script, its end in seconds and microseconds. */
+const readLog = (folder: string): ReadonlyArray<ReadonlyArray<number>> =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith(`${LOG}.`))
+    .flatMap((name) => readFileSync(join(folder, name), "latin1").split("\n"))
+    .filter((line) => line !== "")
+    .map((line) => line.split(" ").map(Number))
+
+const countPairs = (
+  lines: ReadonlyArray<ReadonlyArray<number>>,
+  { clients, seconds, warmUpSeconds = 0 }: BareRun
+): BarePairs => {
   const pairsOfClients = Array.from({ length: clients }, () => 0)
   const milliseconds: Array<number> = []
-  for (const name of readdirSync(folder).filter((file) => file.startsWith(`${LOG}.`))) {
-    for (const line of readFileSync(join(folder, name), "latin1").split("\n")) {
-      const [client = "", , microseconds] = line.split(" ")
-      if (microseconds === undefined) continue
-      pairsOfClients[Number(client)]! += 1
-      milliseconds.push(Number(microseconds) / 1000)
-    }
+  const endOf = (line: ReadonlyArray<number>) => line[4]! + line[5]! / 1_000_000
+  const begun = lines.reduce((least, line) => Math.min(least, endOf(line) - line[2]! / 1_000_000), Infinity)
+  const from = begun + warmUpSeconds
+  for (const line of lines) {
+    if (endOf(line) < from || endOf(line) > from + seconds) continue
+    pairsOfClients[line[0]!]! += 1
+    milliseconds.push(line[2]! / 1000)
   }
-  return { pairsOfClients, milliseconds }
+  return { pairsOfClients, milliseconds, allPairs: lines.length }
 }
 
-/** Pairs of `pgbench` with prepared statements. */
-export const barePairs = async (pgbench: string, run: BareRun): Promise<BarePairs> => {
+interface Run {
+  readonly log: ReadonlyArray<ReadonlyArray<number>>
+  readonly output: string
+}
+
+/** Runs `pgbench` with prepared statements. */
+const runPgbench = async (pgbench: string, run: BareRun): Promise<Run> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-bench-"))
   const file = join(folder, "pair.sql")
   writeFileSync(file, script(run))
@@ -123,7 +141,7 @@ export const barePairs = async (pgbench: string, run: BareRun): Promise<BarePair
     [
       ...["-n", "-M", "prepared", "-f", file, "-c", String(run.clients), "-j", "1"],
       ...["-l", "--log-prefix", join(folder, LOG)],
-      ...["-T", String(run.seconds), ...variables, run.url]
+      ...["-T", String(run.seconds + (run.warmUpSeconds ?? 0)), ...variables, run.url]
     ],
     { stdio: ["ignore", "pipe", "pipe"] }
   )
@@ -134,14 +152,23 @@ export const barePairs = async (pgbench: string, run: BareRun): Promise<BarePair
     })
   }
   await new Promise((resolve) => child.once("close", resolve))
-  const pairs = readLog(folder, run.clients)
+  const log = readLog(folder)
   rmSync(folder, { recursive: true, force: true })
-  const found = /tps = ([\d.]+) \(without/u.exec(output) ?? /tps = ([\d.]+)/u.exec(output)
-  if (found === null && !output.includes("actually processed: 0"))
-    throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
-  return { pairsPerSecond: Number(found?.[1] ?? 0), ...pairs }
+  return { log, output }
+}
+
+/** Pairs of `pgbench`, of which there must be some. */
+export const barePairs = async (pgbench: string, run: BareRun): Promise<BarePairs> => {
+  const { log, output } = await runPgbench(pgbench, run)
+  if (log.length === 0) throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
+  return countPairs(log, run)
 }
 
 /** Pairs per second of `pgbench`. */
-export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> =>
-  (await barePairs(pgbench, run)).pairsPerSecond
+export const bareLoop = async (pgbench: string, run: BareRun): Promise<number> => {
+  const { output } = await runPgbench(pgbench, run)
+  const found = /tps = ([\d.]+) \(without/u.exec(output) ?? /tps = ([\d.]+)/u.exec(output)
+  if (found === null && !output.includes("actually processed: 0"))
+    throw new Error(`pgbench did not run: ${output.slice(0, 2000)}`)
+  return Number(found?.[1] ?? 0)
+}

@@ -8,14 +8,19 @@ export interface Mandate {
   readonly maxAmount: number
   readonly allowedActions: ReadonlyArray<string>
   readonly endsAt: Date
-  /** That the counters are of, as `YYYY-MM-DD`. */
-  readonly month: string
   readonly monthLimit: number
+  readonly seq: number
+  readonly head: string
+}
+
+/** What is reserved and spent of a mandate's budget of a month. */
+export interface Budget {
+  readonly mandate: string
+  /** Its first day, as `YYYY-MM-DD`. */
+  readonly month: string
   readonly reserved: number
   readonly committed: number
   readonly executions: number
-  readonly seq: number
-  readonly head: string
 }
 
 export interface AuthorizationRow {
@@ -23,6 +28,7 @@ export interface AuthorizationRow {
   readonly mandate: string
   readonly state: string
   readonly amount: number
+  readonly month: string
   readonly commitment: string
   readonly expiresAt: Date
   readonly resource: string
@@ -41,14 +47,13 @@ export interface Answer {
   readonly body: string
 }
 
-/** Changes that go into one transaction, and the answer to give once it is durable. */
-export interface Decided {
-  readonly answer: Answer
-  readonly change?: {
-    readonly mandate: Mandate
-    readonly authorization: AuthorizationRow
-    readonly event: EventRow
-  }
+/** The rows that a step writes. */
+export interface Change {
+  readonly mandate: Mandate
+  readonly budget: Budget
+  readonly authorization: AuthorizationRow
+  readonly isNew: boolean
+  readonly event: EventRow
 }
 
 export interface Proposal {
@@ -80,23 +85,18 @@ export const hashOf = (previous: string, text: string): string => sha256(previou
 
 export const refusal = (status: number, code: string): Answer => ({ status, body: JSON.stringify({ code }) })
 
-const monthOf = (now: Date): string => `${now.toISOString().slice(0, 7)}-01`
-
-/** The mandate in the month of the instant, whose budget begins anew. */
-const inMonthOf = (mandate: Mandate, now: Date): Mandate => {
-  const month = monthOf(now)
-  return month === mandate.month ? mandate : { ...mandate, month, reserved: 0, committed: 0 }
-}
+export const monthOf = (now: Date): string => `${now.toISOString().slice(0, 7)}-01`
 
 const reasonsAgainst = (
   mandate: Mandate,
+  budget: Budget,
   { proposed_action }: Proposal,
   now: Date
 ): ReadonlyArray<string> => {
   const { action, payment } = proposed_action
   const isOpen = mandate.status === "ACTIVE" && now < mandate.endsAt
   if (!isOpen) return ["MANDATE_NOT_ACTIVE"]
-  const isWithinBudget = mandate.reserved + mandate.committed + payment.amount <= mandate.monthLimit
+  const isWithinBudget = budget.reserved + budget.committed + payment.amount <= mandate.monthLimit
   return [
     ...(payment.currency === mandate.currency ? [] : ["CURRENCY_NOT_ALLOWED"]),
     ...(payment.amount <= mandate.maxAmount ? [] : ["AMOUNT_ABOVE_MAXIMUM"]),
@@ -105,7 +105,8 @@ const reasonsAgainst = (
   ]
 }
 
-const nextEvent = (mandate: Mandate, type: string, now: Date, data: object): EventRow => {
+/** The next event of a mandate, and the mandate with it at the head of its chain. */
+const withEvent = (mandate: Mandate, type: string, now: Date, data: object) => {
   const seq = mandate.seq + 1
   const text = JSON.stringify({
     id: `evt_${randomUUID()}`,
@@ -116,19 +117,19 @@ const nextEvent = (mandate: Mandate, type: string, now: Date, data: object): Eve
     previous: mandate.head,
     data
   })
-  return { mandate: mandate.id, seq, hash: hashOf(mandate.head, text), type, text }
+  const event: EventRow = { mandate: mandate.id, seq, hash: hashOf(mandate.head, text), type, text }
+  return { event, mandate: { ...mandate, seq, head: event.hash } }
 }
 
-/** Decides on a proposal; what is allowed is reserved. */
-export const decideProposal = (stored: Mandate, proposal: Proposal, now: Date): Decided => {
-  const mandate = inMonthOf(stored, now)
-  const reasons = reasonsAgainst(mandate, proposal, now)
+/** Decides on a proposal; what is allowed is reserved of this month's budget. */
+export const decideProposal = (mandate: Mandate, budget: Budget, proposal: Proposal, now: Date): Change => {
+  const reasons = reasonsAgainst(mandate, budget, proposal, now)
   const isAllowed = reasons.length === 0
   const expiresAt = new Date(now.getTime() + proposal.execution_window_seconds * 1000)
   const { amount } = proposal.proposed_action.payment
   const state = isAllowed ? "RESERVED" : "DENIED"
   const id = `aut_${randomUUID()}`
-  const resource = JSON.stringify({
+  const resource = {
     id,
     mandate_id: mandate.id,
     external_reference: proposal.external_reference,
@@ -140,66 +141,75 @@ export const decideProposal = (stored: Mandate, proposal: Proposal, now: Date): 
     proposed_action: proposal.proposed_action,
     commitment: proposal.commitment,
     created_at: now.toISOString()
-  })
-  const event = nextEvent(mandate, `authorization.${state.toLowerCase()}`, now, JSON.parse(resource))
+  }
   return {
-    answer: { status: 201, body: resource },
-    change: {
-      authorization: {
-        id,
-        mandate: mandate.id,
-        state,
-        amount,
-        commitment: proposal.commitment,
-        expiresAt,
-        resource
-      },
-      event,
-      mandate: {
-        ...mandate,
-        reserved: mandate.reserved + (isAllowed ? amount : 0),
-        seq: event.seq,
-        head: event.hash
-      }
-    }
+    authorization: {
+      id,
+      mandate: mandate.id,
+      state,
+      amount,
+      month: budget.month,
+      commitment: proposal.commitment,
+      expiresAt,
+      resource: JSON.stringify(resource)
+    },
+    isNew: true,
+    budget: isAllowed ? { ...budget, reserved: budget.reserved + amount } : budget,
+    ...withEvent(mandate, `authorization.${state.toLowerCase()}`, now, resource)
   }
 }
 
 /** Decides on the report that an authorization was executed: its reservation is then spent. */
 export const decideReport = (
-  stored: Mandate,
+  mandate: Mandate,
+  budget: Budget,
   authorization: AuthorizationRow,
   report: Report,
   now: Date
-): Decided => {
+): Change | Answer => {
   const opening = Buffer.from(report.commitment_opening, "base64url")
   if (sha256("svc:authorization:commitment:v1\n", opening) !== authorization.commitment)
-    return { answer: refusal(422, "commitment_mismatch") }
+    return refusal(422, "commitment_mismatch")
   if (authorization.state !== "RESERVED" || now >= authorization.expiresAt)
-    return { answer: refusal(409, "state_conflict") }
-  const mandate = inMonthOf(stored, now)
+    return refusal(409, "state_conflict")
   const { commitment_opening: _, ...commit } = report
-  const resource = JSON.stringify({
+  const resource = {
     ...JSON.parse(authorization.resource),
     state: "COMMITTED",
     can_execute: false,
     closed_at: now.toISOString(),
     commit
-  })
-  const event = nextEvent(mandate, "authorization.committed", now, { ...JSON.parse(resource), report })
+  }
   return {
-    answer: { status: 200, body: resource },
-    change: {
-      authorization: { ...authorization, state: "COMMITTED", resource },
-      event,
-      mandate: {
-        ...mandate,
-        reserved: mandate.reserved - authorization.amount,
-        committed: mandate.committed + authorization.amount,
-        executions: mandate.executions + 1,
-        seq: event.seq,
-        head: event.hash
-      }
-    }
+    authorization: { ...authorization, state: "COMMITTED", resource: JSON.stringify(resource) },
+    isNew: false,
+    budget: {
+      ...budget,
+      reserved: budget.reserved - authorization.amount,
+      committed: budget.committed + authorization.amount,
+      executions: budget.executions + 1
+    },
+    ...withEvent(mandate, "authorization.committed", now, { ...resource, report })
+  }
+}
+
+/** Releases a reservation whose time is over. */
+export const expire = (
+  mandate: Mandate,
+  budget: Budget,
+  authorization: AuthorizationRow,
+  now: Date
+): Change => {
+  const resource = {
+    ...JSON.parse(authorization.resource),
+    state: "EXPIRED",
+    can_execute: false,
+    closed_at: authorization.expiresAt.toISOString()
+  }
+  return {
+    authorization: { ...authorization, state: "EXPIRED", resource: JSON.stringify(resource) },
+    isNew: false,
+    budget: { ...budget, reserved: budget.reserved - authorization.amount },
+    ...withEvent(mandate, "authorization.expired", now, resource)
   }
 }

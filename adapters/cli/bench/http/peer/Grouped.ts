@@ -2,13 +2,21 @@ import type { Command, CommandHandler } from "./Command.ts"
 import {
   type Answer,
   type AuthorizationRow,
-  type Decided,
-  decideProposal,
-  decideReport,
+  type Budget,
+  type Change,
   type Mandate,
+  monthOf,
   refusal
 } from "./Decisions.ts"
-import { AUTHORIZATION_COLUMNS, inTransaction, MANDATE_COLUMNS, type Pool, type Session } from "./Pg.ts"
+import { Ledger } from "./Ledger.ts"
+import {
+  AUTHORIZATION_COLUMNS,
+  BUDGET_COLUMNS,
+  inTransaction,
+  MANDATE_COLUMNS,
+  type Pool,
+  type Session
+} from "./Pg.ts"
 
 /** Commands of one transaction, at most. */
 const BATCH = 128
@@ -19,19 +27,8 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-interface EarlierRow extends Answer {
-  readonly key: string
-  readonly fingerprint: string
-}
-
-/** What the commands of a batch are decided on, with the mandates locked. */
-interface Loaded {
-  readonly earlier: Map<string, EarlierRow>
-  readonly mandates: Map<string, Mandate>
-  readonly authorizations: Map<string, AuthorizationRow>
-}
-
-const load = async (session: Session, commands: ReadonlyArray<Command>): Promise<Loaded> => {
+/** Locks the mandates of the commands, and reads what these are decided on. */
+const loadLedger = async (session: Session, commands: ReadonlyArray<Command>, now: Date): Promise<Ledger> => {
   const { organization } = commands[0]!
   const proposed = commands.flatMap((command) => (command.kind === "propose" ? [command.mandate] : []))
   const reported = commands.flatMap((command) => (command.kind === "commit" ? [command.authorization] : []))
@@ -44,105 +41,135 @@ const load = async (session: Session, commands: ReadonlyArray<Command>): Promise
       order by id for update`,
     values: [organization, proposed, reported]
   })
-  const earlier = await session.query<EarlierRow>({
-    name: "keys",
-    text: `select key, fingerprint, status, body from idempotency_key
-      where organization = $1 and key = any($2::text[])`,
-    values: [organization, commands.map(({ key }) => key)]
-  })
   const authorizations = await session.query<AuthorizationRow>({
     name: "authorizations",
     text: `select ${AUTHORIZATION_COLUMNS} from authorization_row where organization = $1 and id = any($2::text[])`,
     values: [organization, reported]
   })
-  return {
-    earlier: new Map(earlier.rows.map((row) => [row.key, row])),
-    mandates: new Map(mandates.rows.map((row) => [row.id, row])),
-    authorizations: new Map(authorizations.rows.map((row) => [row.id, row]))
-  }
+  const due = await session.query<AuthorizationRow>({
+    name: "due of mandates",
+    text: `select ${AUTHORIZATION_COLUMNS} from authorization_row
+      where organization = $1 and mandate = any($2::text[]) and state = 'RESERVED' and expires_at <= $3`,
+    values: [organization, proposed, now]
+  })
+  const months = [...authorizations.rows, ...due.rows].map(({ month }) => month)
+  const budgets = await session.query<Budget>({
+    name: "budgets of mandates",
+    text: `select ${BUDGET_COLUMNS} from budget
+      where organization = $1 and mandate = any($2::text[]) and month = any($3::date[])`,
+    values: [organization, mandates.rows.map(({ id }) => id), [...new Set([monthOf(now), ...months])]]
+  })
+  return new Ledger({
+    mandates: mandates.rows,
+    budgets: budgets.rows,
+    reported: authorizations.rows,
+    due: due.rows.filter(({ id }) => !reported.includes(id))
+  })
 }
 
-const decide = ({ authorizations, mandates }: Loaded, command: Command): Decided => {
-  const authorization = command.kind === "commit" ? authorizations.get(command.authorization) : undefined
-  const mandate = mandates.get(command.kind === "propose" ? command.mandate : (authorization?.mandate ?? ""))
-  if (mandate === undefined) return { answer: refusal(404, "not_found") }
-  const now = new Date()
-  const decided =
-    command.kind === "propose"
-      ? decideProposal(mandate, command.body, now)
-      : decideReport(mandate, authorization!, command.body, now)
-  if (decided.change !== undefined) {
-    mandates.set(mandate.id, decided.change.mandate)
-    authorizations.set(decided.change.authorization.id, decided.change.authorization)
-  }
-  return decided
+interface KeyRow extends Answer {
+  readonly key: string
+  readonly fingerprint: string
 }
 
-type Change = NonNullable<Decided["change"]>
+const loadKeys = async (session: Session, commands: ReadonlyArray<Command>): Promise<Map<string, KeyRow>> => {
+  const { rows } = await session.query<KeyRow>({
+    name: "keys",
+    text: `select key, fingerprint, status, body from idempotency_key
+      where organization = $1 and key = any($2::text[])`,
+    values: [commands[0]!.organization, commands.map(({ key }) => key)]
+  })
+  return new Map(rows.map((row) => [row.key, row]))
+}
+
+/** The last row of each key: what the batch as a whole leaves. */
+const lastOf = <Row extends object>(rows: ReadonlyArray<Row>, keyOf: (row: Row) => string) => [
+  ...new Map(rows.map((row) => [keyOf(row), row])).values()
+]
 
 /** Writes what the batch changed, a statement for each table. */
 const record = async (
   session: Session,
   organization: string,
   changes: ReadonlyArray<Change>,
-  keys: ReadonlyArray<Command & Answer>
+  keys: ReadonlyArray<KeyRow>
 ): Promise<void> => {
-  const rowsOf = (rows: ReadonlyArray<object>) => [organization, JSON.stringify(rows)]
-  if (changes.length > 0) {
-    await session.query({
-      name: "upsert authorizations",
-      text: `insert into authorization_row (organization, id, mandate, state, amount, commitment, expires_at, resource)
-        select $1, id, mandate, state, amount, commitment, "expiresAt", resource
-        from json_to_recordset($2::json) r (id text, mandate text, state text, amount bigint, commitment text,
-          "expiresAt" timestamptz, resource text)
-        on conflict (organization, id) do update set state = excluded.state, resource = excluded.resource`,
-      values: rowsOf([
-        ...new Map(changes.map(({ authorization }) => [authorization.id, authorization])).values()
-      ])
-    })
-    await session.query({
-      name: "insert events",
-      text: `insert into event (organization, mandate, seq, hash, type, text)
-        select $1, mandate, seq, hash, type, text
-        from json_to_recordset($2::json) r (mandate text, seq bigint, hash text, type text, text text)`,
-      values: rowsOf(changes.map(({ event }) => event))
-    })
-    await session.query({
-      name: "update mandates",
-      text: `update mandate m set month = r.month, reserved = r.reserved, committed = r.committed,
-          executions = r.executions, seq = r.seq, head = r.head
-        from json_to_recordset($2::json) r (id text, month date, reserved bigint, committed bigint,
-          executions bigint, seq bigint, head text)
-        where m.organization = $1 and m.id = r.id`,
-      values: rowsOf([...new Map(changes.map(({ mandate }) => [mandate.id, mandate])).values()])
-    })
-  }
-  await session.query({
-    name: "insert keys",
-    text: `insert into idempotency_key (organization, key, fingerprint, status, body)
+  const write = (name: string, text: string, rows: ReadonlyArray<object>) =>
+    rows.length === 0
+      ? undefined
+      : session.query({ name, text, values: [organization, JSON.stringify(rows)] })
+  await write(
+    "upsert authorizations",
+    `insert into authorization_row (organization, id, mandate, state, amount, month, commitment, expires_at, resource)
+      select $1, id, mandate, state, amount, month, commitment, "expiresAt", resource
+      from json_to_recordset($2::json) r (id text, mandate text, state text, amount bigint, month date,
+        commitment text, "expiresAt" timestamptz, resource text)
+      on conflict (organization, id) do update set state = excluded.state, resource = excluded.resource`,
+    lastOf(
+      changes.map(({ authorization }) => authorization),
+      ({ id }) => id
+    )
+  )
+  await write(
+    "insert events",
+    `insert into event (organization, mandate, seq, hash, type, text)
+      select $1, mandate, seq, hash, type, text
+      from json_to_recordset($2::json) r (mandate text, seq bigint, hash text, type text, text text)`,
+    changes.map(({ event }) => event)
+  )
+  await write(
+    "upsert budgets",
+    `insert into budget (organization, mandate, month, reserved, committed, executions)
+      select $1, mandate, month, reserved, committed, executions
+      from json_to_recordset($2::json) r (mandate text, month date, reserved bigint, committed bigint,
+        executions bigint)
+      on conflict (organization, mandate, month) do update
+      set reserved = excluded.reserved, committed = excluded.committed, executions = excluded.executions`,
+    lastOf(
+      changes.map(({ budget }) => budget),
+      ({ mandate, month }) => `${mandate} ${month}`
+    )
+  )
+  await write(
+    "update mandates",
+    `update mandate m set seq = r.seq, head = r.head
+      from json_to_recordset($2::json) r (id text, seq bigint, head text)
+      where m.organization = $1 and m.id = r.id`,
+    lastOf(
+      changes.map(({ mandate }) => mandate),
+      ({ id }) => id
+    )
+  )
+  await write(
+    "insert keys",
+    `insert into idempotency_key (organization, key, fingerprint, status, body)
       select $1, key, fingerprint, status, body
       from json_to_recordset($2::json) r (key text, fingerprint text, status int, body text)`,
-    values: rowsOf(keys.map(({ body, fingerprint, key, status }) => ({ key, fingerprint, status, body })))
-  })
+    keys
+  )
 }
 
 /** Answers of the commands, all of one organization, once their one transaction is durable. */
 const runBatch = (pool: Pool, commands: ReadonlyArray<Command>): Promise<ReadonlyArray<Answer>> =>
   inTransaction(pool, async (session) => {
-    const loaded = await load(session, commands)
+    const now = new Date()
+    const ledger = await loadLedger(session, commands, now)
+    const earlier = await loadKeys(session, commands)
     const changes: Array<Change> = []
-    const keys: Array<Command & Answer> = []
+    const keys: Array<KeyRow> = []
     const answers = commands.map((command) => {
-      const earlier = loaded.earlier.get(command.key)
-      if (earlier !== undefined)
-        return earlier.fingerprint === command.fingerprint ? earlier : refusal(422, "idempotency_key_reused")
-      const { answer, change } = decide(loaded, command)
-      if (change !== undefined) changes.push(change)
-      keys.push({ ...command, ...answer } as Command & Answer)
-      loaded.earlier.set(command.key, { key: command.key, fingerprint: command.fingerprint, ...answer })
-      return answer
+      const { fingerprint, key } = command
+      const before = earlier.get(key)
+      if (before !== undefined)
+        return before.fingerprint === fingerprint ? before : refusal(422, "idempotency_key_reused")
+      const carried = ledger.carryOut(command, now)
+      const row = { key, fingerprint, ...carried.answer }
+      changes.push(...carried.changes)
+      keys.push(row)
+      earlier.set(key, row)
+      return carried.answer
     })
-    if (keys.length > 0) await record(session, commands[0]!.organization, changes, keys)
+    await record(session, commands[0]!.organization, changes, keys)
     return answers
   })
 

@@ -2,14 +2,16 @@ import type { Command, CommandHandler } from "./Command.ts"
 import {
   type Answer,
   type AuthorizationRow,
-  type Decided,
-  decideProposal,
-  decideReport,
+  type Budget,
+  type Change,
   type Mandate,
+  monthOf,
   refusal
 } from "./Decisions.ts"
+import { Ledger } from "./Ledger.ts"
 import {
   AUTHORIZATION_COLUMNS,
+  BUDGET_COLUMNS,
   inTransaction,
   MANDATE_COLUMNS,
   type Pool,
@@ -29,76 +31,119 @@ const earlierAnswer = async (session: Session, command: Command): Promise<Answer
   return row.fingerprint === command.fingerprint ? row : refusal(422, "idempotency_key_reused")
 }
 
-const record = async (session: Session, command: Command, { answer, change }: Decided): Promise<void> => {
-  const { organization } = command
-  if (change !== undefined) {
-    const { authorization, event, mandate } = change
-    if (command.kind === "propose") {
-      await session.query({
-        name: "insert authorization",
-        text: `insert into authorization_row (organization, id, mandate, state, amount, commitment, expires_at, resource)
-          values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        values: [
-          ...[organization, authorization.id, authorization.mandate, authorization.state],
-          ...[authorization.amount, authorization.commitment, authorization.expiresAt, authorization.resource]
-        ]
-      })
-    } else {
-      await session.query({
-        name: "update authorization",
-        text: "update authorization_row set state = $3, resource = $4 where organization = $1 and id = $2",
-        values: [organization, authorization.id, authorization.state, authorization.resource]
-      })
-    }
-    await session.query({
-      name: "insert event",
-      text: "insert into event (organization, mandate, seq, hash, type, text) values ($1, $2, $3, $4, $5, $6)",
-      values: [organization, event.mandate, event.seq, event.hash, event.type, event.text]
-    })
-    await session.query({
-      name: "update mandate",
-      text: `update mandate set month = $3, reserved = $4, committed = $5, executions = $6, seq = $7, head = $8
-        where organization = $1 and id = $2`,
-      values: [
-        ...[organization, mandate.id, mandate.month, mandate.reserved],
-        ...[mandate.committed, mandate.executions, mandate.seq, mandate.head]
-      ]
-    })
-  }
-  await session.query({
-    name: "insert key",
-    text: `insert into idempotency_key (organization, key, fingerprint, status, body) values ($1, $2, $3, $4, $5)`,
-    values: [organization, command.key, command.fingerprint, answer.status, answer.body]
+const loadBudgets = async (
+  session: Session,
+  organization: string,
+  mandate: string,
+  months: ReadonlyArray<string>
+): Promise<ReadonlyArray<Budget>> => {
+  const { rows } = await session.query<Budget>({
+    name: "budgets",
+    text: `select ${BUDGET_COLUMNS} from budget where organization = $1 and mandate = $2 and month = any($3::date[])`,
+    values: [organization, mandate, months]
   })
+  return rows
 }
 
-const propose = async (session: Session, command: Command & { kind: "propose" }): Promise<Decided> => {
-  const { rows } = await session.query<Mandate>({
+/** Locks the mandate, and reads what a proposal is decided on. */
+const loadForProposal = async (
+  session: Session,
+  { mandate, organization }: Command & { kind: "propose" },
+  now: Date
+): Promise<Ledger> => {
+  const mandates = await session.query<Mandate>({
     name: "lock mandate",
     text: `select ${MANDATE_COLUMNS} from mandate m where organization = $1 and id = $2 for update`,
-    values: [command.organization, command.mandate]
+    values: [organization, mandate]
   })
-  const [mandate] = rows
-  if (mandate === undefined) return { answer: refusal(404, "not_found") }
-  return decideProposal(mandate, command.body, new Date())
+  const due = await session.query<AuthorizationRow>({
+    name: "due",
+    text: `select ${AUTHORIZATION_COLUMNS} from authorization_row
+      where organization = $1 and mandate = $2 and state = 'RESERVED' and expires_at <= $3`,
+    values: [organization, mandate, now]
+  })
+  const months = [monthOf(now), ...due.rows.map(({ month }) => month)]
+  const budgets = await loadBudgets(session, organization, mandate, months)
+  return new Ledger({ mandates: mandates.rows, budgets, reported: [], due: due.rows })
 }
 
-const commit = async (session: Session, command: Command & { kind: "commit" }): Promise<Decided> => {
-  const { rows } = await session.query<Mandate>({
+/** Locks the mandate of the authorization, and reads what a report is decided on. */
+const loadForReport = async (
+  session: Session,
+  { authorization, organization }: Command & { kind: "commit" }
+): Promise<Ledger> => {
+  const mandates = await session.query<Mandate>({
     name: "lock mandate of authorization",
     text: `select ${MANDATE_COLUMNS} from mandate m
       join authorization_row a on a.organization = m.organization and a.mandate = m.id
       where a.organization = $1 and a.id = $2 for update of m`,
-    values: [command.organization, command.authorization]
+    values: [organization, authorization]
   })
-  const [mandate] = rows
-  if (mandate === undefined) return { answer: refusal(404, "not_found") }
-  const found = await session.query<AuthorizationRow>({
+  const { rows } = await session.query<AuthorizationRow>({
     name: "authorization",
     text: `select ${AUTHORIZATION_COLUMNS} from authorization_row where organization = $1 and id = $2`,
-    values: [command.organization, command.authorization]
+    values: [organization, authorization]
   })
-  return decideReport(mandate, found.rows[0]!, command.body, new Date())
+  const [row] = rows
+  const budgets = row === undefined ? [] : await loadBudgets(session, organization, row.mandate, [row.month])
+  return new Ledger({ mandates: mandates.rows, budgets, reported: rows, due: [] })
+}
+
+const recordAuthorization = async (
+  session: Session,
+  organization: string,
+  { authorization, isNew }: Change
+): Promise<void> => {
+  const { amount, commitment, expiresAt, id, mandate, month, resource, state } = authorization
+  await session.query(
+    isNew
+      ? {
+          name: "insert authorization",
+          text: `insert into authorization_row
+            (organization, id, mandate, state, amount, month, commitment, expires_at, resource)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+          values: [organization, id, mandate, state, amount, month, commitment, expiresAt, resource]
+        }
+      : {
+          name: "update authorization",
+          text: "update authorization_row set state = $3, resource = $4 where organization = $1 and id = $2",
+          values: [organization, id, state, resource]
+        }
+  )
+}
+
+const recordChange = async (session: Session, organization: string, change: Change): Promise<void> => {
+  const { budget, event, mandate } = change
+  await recordAuthorization(session, organization, change)
+  await session.query({
+    name: "insert event",
+    text: "insert into event (organization, mandate, seq, hash, type, text) values ($1, $2, $3, $4, $5, $6)",
+    values: [organization, event.mandate, event.seq, event.hash, event.type, event.text]
+  })
+  await session.query({
+    name: "budget",
+    text: `insert into budget (organization, mandate, month, reserved, committed, executions)
+      values ($1, $2, $3, $4, $5, $6)
+      on conflict (organization, mandate, month) do update
+      set reserved = excluded.reserved, committed = excluded.committed, executions = excluded.executions`,
+    values: [
+      ...[organization, budget.mandate, budget.month],
+      ...[budget.reserved, budget.committed, budget.executions]
+    ]
+  })
+  await session.query({
+    name: "update mandate",
+    text: "update mandate set seq = $3, head = $4 where organization = $1 and id = $2",
+    values: [organization, mandate.id, mandate.seq, mandate.head]
+  })
+}
+
+const recordKey = async (session: Session, command: Command, answer: Answer): Promise<void> => {
+  await session.query({
+    name: "insert key",
+    text: "insert into idempotency_key (organization, key, fingerprint, status, body) values ($1, $2, $3, $4, $5)",
+    values: [command.organization, command.key, command.fingerprint, answer.status, answer.body]
+  })
 }
 
 /** A transaction for each command, which locks the row of its mandate. */
@@ -109,10 +154,14 @@ export const oneByOne =
       return await inTransaction(pool, async (session) => {
         const earlier = await earlierAnswer(session, command)
         if (earlier !== undefined) return earlier
-        const decided =
-          command.kind === "propose" ? await propose(session, command) : await commit(session, command)
-        await record(session, command, decided)
-        return decided.answer
+        const now = new Date()
+        const ledger = await (command.kind === "propose"
+          ? loadForProposal(session, command, now)
+          : loadForReport(session, command))
+        const { answer, changes } = ledger.carryOut(command, now)
+        for (const change of changes) await recordChange(session, command.organization, change)
+        await recordKey(session, command, answer)
+        return answer
       })
     } catch (error) {
       const { code, constraint } = error as { readonly code?: string; readonly constraint?: string }

@@ -76,8 +76,11 @@ const readMandate =
   async ({ params }, reply) => {
     const { rows } = await pool.query({
       name: "usage",
-      text: `select committed::float8 as committed_amount, reserved::float8 as reserved_amount,
-        executions::float8 as committed_executions from mandate where organization = $1 and id = $2`,
+      text: `select coalesce(sum(committed), 0)::float8 as committed_amount,
+          coalesce(sum(reserved), 0)::float8 as reserved_amount,
+          coalesce(sum(executions), 0)::float8 as committed_executions
+        from mandate m left join budget b on b.organization = m.organization and b.mandate = m.id
+        where m.organization = $1 and m.id = $2 group by m.id`,
       values: [organization, params.id]
     })
     const [usage] = rows

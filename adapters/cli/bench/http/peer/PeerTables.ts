@@ -8,14 +8,19 @@ create table mandate (
   max_amount bigint not null,
   allowed_actions text[] not null,
   ends_at timestamptz not null,
-  month date not null, -- that the two counters below are of
   month_limit bigint not null,
-  reserved bigint not null,
-  committed bigint not null,
-  executions bigint not null,
   seq bigint not null, -- of the last event
   head text not null, -- its hash
   primary key (organization, id)
+);
+create table budget (
+  organization text not null,
+  mandate text not null,
+  month date not null,
+  reserved bigint not null,
+  committed bigint not null,
+  executions bigint not null,
+  primary key (organization, mandate, month)
 );
 create table authorization_row (
   organization text not null,
@@ -23,13 +28,15 @@ create table authorization_row (
   mandate text not null,
   state text not null,
   amount bigint not null,
+  month date not null, -- whose budget it is of
   commitment text not null,
   expires_at timestamptz not null,
   resource text not null,
   primary key (organization, id),
   unique (organization, commitment)
 );
-create index on authorization_row (organization, mandate, state);
+create index on authorization_row (organization, mandate, id);
+create index on authorization_row (organization, mandate, expires_at) where state = 'RESERVED';
 create table event (
   organization text not null,
   mandate text not null,
@@ -52,7 +59,6 @@ create table idempotency_key (
 
 /** Inserts the mandates named in $2, a JSON list of texts, of the organization $1. */
 export const INSERT_MANDATES = `
-insert into mandate (organization, id, status, currency, max_amount, allowed_actions, ends_at, month, month_limit,
-  reserved, committed, executions, seq, head)
-select $1::text, id, 'ACTIVE', 'EUR', 5000, '{card.create}', now() + interval '30 days', date_trunc('month', now() at time zone 'UTC'),
-  9007199254740991, 0, 0, 0, 0, '' from json_array_elements_text($2::json) id`
+insert into mandate (organization, id, status, currency, max_amount, allowed_actions, ends_at, month_limit, seq, head)
+select $1::text, id, 'ACTIVE', 'EUR', 5000, '{card.create}', now() + interval '30 days', 9007199254740991, 0, ''
+from json_array_elements_text($2::json) id`

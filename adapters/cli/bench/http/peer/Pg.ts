@@ -47,9 +47,11 @@ export const inTransaction = async <A>(pool: Pool, run: (session: Session) => Pr
 }
 
 export const MANDATE_COLUMNS = `m.id, m.status, m.currency, m.max_amount::float8 as "maxAmount",
-  m.allowed_actions as "allowedActions", m.ends_at as "endsAt", m.month::text as month,
-  m.month_limit::float8 as "monthLimit", m.reserved::float8 as reserved, m.committed::float8 as committed,
-  m.executions::float8 as executions, m.seq::float8 as seq, m.head`
+  m.allowed_actions as "allowedActions", m.ends_at as "endsAt", m.month_limit::float8 as "monthLimit",
+  m.seq::float8 as seq, m.head`
 
-export const AUTHORIZATION_COLUMNS = `id, mandate, state, amount::float8 as amount, commitment,
+export const BUDGET_COLUMNS = `mandate, month::text as month, reserved::float8 as reserved,
+  committed::float8 as committed, executions::float8 as executions`
+
+export const AUTHORIZATION_COLUMNS = `id, mandate, state, amount::float8 as amount, month::text as month, commitment,
   expires_at as "expiresAt", resource`
