@@ -10,7 +10,6 @@ export interface HttpSystem {
   readonly settle: () => Promise<void>
   /** What a recount of its tables finds wrong, given the pairs of each mandate. */
   readonly recount: (pairs: ReadonlyMap<string, number>) => Promise<ReadonlyArray<string>>
-  readonly stop: () => Promise<void>
 }
 
 interface Usage {

@@ -1,21 +1,19 @@
 import { spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
-import * as PostgresStore from "@svc/store-postgres/PostgresStore"
-import { portsBesideStore } from "@svc/store-postgres/test/ProgramsOnPostgres"
 import { freePort } from "@svc/store-postgres/test/TestPostgres"
 import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
-import { harnessOrganization, makeCaller, recurringBody } from "@svc/testkit/ProgramHarness"
-import { DAY } from "@svc/testkit/StoreFixtures"
-import { Effect, Layer, Redacted } from "effect"
 import { openDatabase } from "../Database.ts"
 import { endOf } from "./Child.ts"
 import { type HttpSystem, usageFaults } from "./HttpSystem.ts"
 import { AMOUNT } from "./Load.ts"
 import { jsonRequest, openConnection, type RawConnection } from "./RawConnection.ts"
 
-const SVC = fileURLToPath(new URL("../../src/bin/svc.ts", import.meta.url))
+/** The checkout that this file is of. */
+export const OWN_ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
+const svcOf = (root: string): string => join(root, "adapters/cli/src/bin/svc.ts")
 /** The schema that the command uses. */
 const SCHEMA = "svc"
 const MASTER_KEY_BYTES = 32
@@ -24,45 +22,42 @@ const START_PAUSE_MS = 50
 /** How long its own organization's webhooks may take after a load. */
 const SETTLE_LIMIT_MS = 60_000
 const SETTLE_PAUSE_MS = 100
-const MANDATES_AT_ONCE = 32
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 type Environment = Readonly<Record<string, string>>
 type Query = ReturnType<typeof openDatabase>
 
-const command = (env: Environment, ...words: ReadonlyArray<string>): string => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [SVC, ...words], { env, encoding: "utf8" })
+const command = (
+  { env, root }: Pick<OurDatabase, "env" | "root">,
+  ...words: ReadonlyArray<string>
+): string => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, [svcOf(root), ...words], {
+    env,
+    encoding: "utf8"
+  })
   if (status !== 0) throw new Error(`svc ${words.join(" ")} exited with ${status}: ${stderr}`)
   return stdout
 }
 
-/** Makes active mandates of an organization, by the programs. */
+const MANDATES_PROGRAM = fileURLToPath(new URL("./MandatesProgram.ts", import.meta.url))
+
+/** Evaluates the program in the checkout, which need not have it, so that what it imports is the checkout's. */
 const makeMandates = (
-  databaseUrl: string,
+  { databaseUrl, root }: OurDatabase,
   organization: string,
   count: number
-): Promise<ReadonlyArray<string>> => {
-  const caller = makeCaller(harnessOrganization({ id: organization }))
-  const endsAt = formatInstant(BigInt(Date.now()) * NANOS_PER_MILLISECOND + 30n * DAY)
-  const body = recurringBody(
-    { periods: [{ unit: "MONTH", max_amount: Number.MAX_SAFE_INTEGER }] },
-    { window: { ends_at: endsAt } }
+): ReadonlyArray<string> => {
+  const { status, stderr, stdout } = spawnSync(
+    process.execPath,
+    [
+      ...["--input-type=module-typescript", "--eval", readFileSync(MANDATES_PROGRAM, "utf8"), "--"],
+      ...[databaseUrl, SCHEMA, organization, String(count)]
+    ],
+    { cwd: join(root, "adapters/cli"), env: leastEnvironment(), encoding: "utf8" }
   )
-  const one = Effect.gen(function* () {
-    const { resource } = yield* caller.create(body)
-    yield* caller.approve(resource.id)
-    return resource.id
-  })
-  return Effect.forEach(Array.from({ length: count }), () => one, { concurrency: MANDATES_AT_ONCE }).pipe(
-    Effect.provide(
-      Layer.mergeAll(
-        PostgresStore.layer({ url: Redacted.make(databaseUrl), schema: SCHEMA, migrations: "run" }),
-        portsBesideStore
-      )
-    ),
-    Effect.runPromise
-  )
+  if (status !== 0) throw new Error(`no mandates were made: ${stderr}`)
+  return JSON.parse(stdout)
 }
 
 /** Waits for the server's first answer. */
@@ -125,8 +120,10 @@ const deliveryFaults = async (
   return row?.count === expected ? [] : [`${row?.count} of ${expected} webhooks were delivered`]
 }
 
-/** The service's tables, to which it is started by {@link startOurs}. */
+/** The service's tables, at which it is started by {@link startOurs}. */
 export interface OurDatabase {
+  /** The checkout of the service. */
+  readonly root: string
   readonly databaseUrl: string
   readonly query: Query
   readonly env: Environment
@@ -139,8 +136,8 @@ export interface OurTenant {
   readonly mandates: ReadonlyArray<string>
 }
 
-/** Brings an empty database's schema up to date, with the service's own command. */
-export const prepareOurs = async (databaseUrl: string): Promise<OurDatabase> => {
+/** Brings an empty database's schema up to date, with the command of the checkout. */
+export const prepareOurs = async (databaseUrl: string, root = OWN_ROOT): Promise<OurDatabase> => {
   const port = await freePort()
   const approvalPort = await freePort()
   const env = {
@@ -157,38 +154,32 @@ export const prepareOurs = async (databaseUrl: string): Promise<OurDatabase> => 
     SVC_RATE_LIMIT: "off",
     SVC_LOG_LEVEL: "info"
   }
-  command(env, "migrate")
-  return { databaseUrl, query: openDatabase(databaseUrl), env }
+  command({ env, root }, "migrate")
+  return { root, databaseUrl, query: openDatabase(databaseUrl), env }
 }
 
-export const makeTenant = async ({ databaseUrl, env }: OurDatabase, mandates: number): Promise<OurTenant> => {
+export const makeTenant = (database: OurDatabase, mandates: number): OurTenant => {
   const words = ["--name", "Bench", "--return-origin", "https://shop.example"]
-  const organization: string = JSON.parse(command(env, "organization", "create", ...words)).organization_id
-  const key = JSON.parse(command(env, "api-key", "create", "--organization", organization))
-  return {
-    organization,
-    apiKey: key.api_key,
-    mandates: await makeMandates(databaseUrl, organization, mandates)
-  }
+  const organization: string = JSON.parse(
+    command(database, "organization", "create", ...words)
+  ).organization_id
+  const key = JSON.parse(command(database, "api-key", "create", "--organization", organization))
+  return { organization, apiKey: key.api_key, mandates: makeMandates(database, organization, mandates) }
 }
 
-/** Starts `svc serve`. Gives it once for the tenant without a webhook endpoint, and once for the one with. */
-export const startOurs = async (
-  { env, query }: OurDatabase,
-  plain: OurTenant,
-  hooked: OurTenant,
-  { log, receiverUrl }: { readonly log: number; readonly receiverUrl: string }
-): Promise<{ readonly plain: HttpSystem; readonly hooked: HttpSystem }> => {
-  const child = spawn(process.execPath, [SVC, "serve"], { env, stdio: ["ignore", log, log] })
+/** A running service. */
+export interface OurService {
+  /** A tenant's view of it; with a receiver, the tenant has a webhook endpoint there. */
+  readonly systemOf: (tenant: OurTenant, receiverUrl?: string) => Promise<HttpSystem>
+  readonly stop: () => Promise<void>
+}
+
+/** Starts `svc serve`. */
+export const startOurs = async ({ env, query, root }: OurDatabase, log: number): Promise<OurService> => {
+  const child = spawn(process.execPath, [svcOf(root), "serve"], { env, stdio: ["ignore", log, log] })
   process.once("exit", () => child.kill())
   const port = Number(env.SVC_PORT)
   const connection = await connectionTo(port, () => child.exitCode === null)
-  await registerWebhook(connection, { port, apiKey: hooked.apiKey, url: receiverUrl })
-  connection.close()
-  const stop = () => {
-    child.kill("SIGTERM")
-    return endOf(child)
-  }
   const settle = async () => {
     for (const end = Date.now() + SETTLE_LIMIT_MS; Date.now() < end; await pause(SETTLE_PAUSE_MS)) {
       const left = await query(
@@ -198,29 +189,26 @@ export const startOurs = async (
     }
     throw new Error(`webhooks are left after ${SETTLE_LIMIT_MS} ms`)
   }
-  const faultsOf = async (tenant: OurTenant, pairs: ReadonlyMap<string, number>) => [
-    ...(await usageFaults({ port, apiKey: tenant.apiKey }, pairs, AMOUNT)),
-    ...(await rowFaults(query, tenant.organization, pairs))
-  ]
   return {
-    plain: {
-      port,
-      pid: child.pid!,
-      apiKey: plain.apiKey,
-      settle: () => Promise.resolve(),
-      recount: (pairs) => faultsOf(plain, pairs),
-      stop
+    systemOf: async ({ apiKey, organization }, receiverUrl) => {
+      const isHooked = receiverUrl !== undefined
+      if (isHooked) await registerWebhook(connection, { apiKey, port, url: receiverUrl })
+      return {
+        port,
+        pid: child.pid!,
+        apiKey,
+        settle: isHooked ? settle : () => Promise.resolve(),
+        recount: async (pairs) => [
+          ...(await usageFaults({ port, apiKey }, pairs, AMOUNT)),
+          ...(await rowFaults(query, organization, pairs)),
+          ...(isHooked ? await deliveryFaults(query, organization, pairs) : [])
+        ]
+      }
     },
-    hooked: {
-      port,
-      pid: child.pid!,
-      apiKey: hooked.apiKey,
-      settle,
-      recount: async (pairs) => [
-        ...(await faultsOf(hooked, pairs)),
-        ...(await deliveryFaults(query, hooked.organization, pairs))
-      ],
-      stop
+    stop: () => {
+      connection.close()
+      child.kill("SIGTERM")
+      return endOf(child)
     }
   }
 }

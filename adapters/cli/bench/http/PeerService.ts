@@ -49,7 +49,7 @@ export const startPeer = async (
   mandates: ReadonlyArray<string>,
   isGrouped: boolean,
   log: number
-): Promise<HttpSystem> => {
+): Promise<HttpSystem & { readonly stop: () => Promise<void> }> => {
   const query = openDatabase(databaseUrl)
   for (const statement of PEER_TABLES.split(";").filter((text) => text.trim() !== "")) await query(statement)
   await query(INSERT_MANDATES, [ORGANIZATION, JSON.stringify(mandates)])

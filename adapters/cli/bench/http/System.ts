@@ -2,8 +2,8 @@ import type { HttpSystem } from "./HttpSystem.ts"
 import type { Load, LoadResult } from "./Load.ts"
 import { processSeconds } from "./ProcessorTime.ts"
 
-/** The last has a webhook endpoint, and is otherwise the one before. */
-export type SystemName = "pgbench" | "service" | "grouped" | "ours" | "webhook"
+/** `webhook` is `ours` for a tenant with a webhook endpoint, `against` the service of another checkout. */
+export type SystemName = "pgbench" | "service" | "grouped" | "ours" | "webhook" | "against"
 
 /** One of the things that are measured of each system. */
 export interface Cell {

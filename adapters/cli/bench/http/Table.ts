@@ -12,7 +12,8 @@ const TITLES: Readonly<Record<SystemName, string>> = {
   service: "Fastify and pg by hand",
   grouped: "the same, group commit",
   ours: "ours",
-  webhook: "ours, with a webhook"
+  webhook: "ours, with a webhook",
+  against: "ours, the other checkout"
 }
 
 const COLUMNS = [
@@ -58,22 +59,35 @@ const row = (rounds: ReadonlyArray<Figures>): ReadonlyArray<string> => {
   ]
 }
 
+const RATIO_CONNECTIONS = 32
+
+const ratesOf = (figures: Table[number]["figures"] | undefined, name: SystemName): ReadonlyArray<number> =>
+  (figures?.get(name) ?? []).map(({ pairsPerSecond }) => pairsPerSecond)
+
+/** Ours over the other checkout, in each round. */
+const against = (figures: Table[number]["figures"]): ReadonlyArray<string> =>
+  figures.has("against")
+    ? [
+        line("ours over the other", [
+          spread(ratios(ratesOf(figures, "ours"), ratesOf(figures, "against")), 2)
+        ])
+      ]
+    : []
+
 /** The lines that show a cell. Of the rounds, the one with the most unequal clients is shown. */
 export const printCell = ({ cell, figures }: Table[number]): ReadonlyArray<string> => [
   "",
   line(`${cell.mandates}, ${cell.connections} connection${cell.connections === 1 ? "" : "s"}`, COLUMNS),
-  ...[...figures].map(([name, rounds]) => line(TITLES[name], row(rounds)))
+  ...[...figures].map(([name, rounds]) => line(TITLES[name], row(rounds))),
+  ...against(figures)
 ]
-
-const RATIO_CONNECTIONS = 32
 
 /** The median over the rounds of the rate of ours over that of another, at 32 connections; `-` where one is missing. */
 const ratio = (table: Table, mandates: Cell["mandates"], other: SystemName): string => {
   const figures = table.find(
     ({ cell }) => cell.mandates === mandates && cell.connections === RATIO_CONNECTIONS
   )?.figures
-  const rates = (name: SystemName) => (figures?.get(name) ?? []).map(({ pairsPerSecond }) => pairsPerSecond)
-  const value = median(ratios(rates("ours"), rates(other)))
+  const value = median(ratios(ratesOf(figures, "ours"), ratesOf(figures, other)))
   return Number.isNaN(value) ? "-" : value.toFixed(2)
 }
 

@@ -1,5 +1,5 @@
 /** `npm run bench:http`: pairs of authorize and commit over HTTP, beside services written by hand and beside `pgbench`. */
-import { mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { findPgbench } from "@svc/store-postgres/bench/BareLoop"
@@ -8,11 +8,11 @@ import { openDatabase } from "../Database.ts"
 import { installPeers } from "../Peers.ts"
 import { endOf, saidBy, startProgram } from "./Child.ts"
 import type { Load, LoadResult } from "./Load.ts"
-import { makeTenant, prepareOurs, sizesOf, startOurs } from "./OurService.ts"
+import { makeTenant, OWN_ROOT, prepareOurs, sizesOf, startOurs } from "./OurService.ts"
 import { startPeer } from "./PeerService.ts"
 import { startPgbench } from "./PgbenchSystem.ts"
 import { familySeconds, parentOf } from "./ProcessorTime.ts"
-import { type Cell, type Figures, measureHttp, type System, type SystemName } from "./System.ts"
+import { type Cell, measureHttp, type System, type SystemName } from "./System.ts"
 import { printCell, ratioLine, type Table } from "./Table.ts"
 
 const HELP = `npm run bench:http -- [options]
@@ -20,12 +20,15 @@ const HELP = `npm run bench:http -- [options]
   --seconds=4             of each measurement
   --connections=1,8,32,128
   --mandates=uniform,hot  600 mandates, or one
-  --only=ours,service     systems: pgbench, service, grouped, ours, webhook
+  --only=ours,service     systems: pgbench, service, grouped, ours, webhook; others are not started
+  --against=FOLDER        another checkout of this repository, whose service is measured too
   --quick                 2 rounds of 3 s at 32 connections
 `
 const EX_UNAVAILABLE = 69
 const EX_USAGE = 64
 const NAMES: ReadonlyArray<SystemName> = ["pgbench", "service", "grouped", "ours", "webhook"]
+/** Those that are measured by the service's own process, or need its rows as a pattern. */
+const OF_OURS: ReadonlyArray<SystemName> = ["ours", "webhook", "pgbench"]
 const UNIFORM_MANDATES = 600
 /** Room for the pools of all services, and for `pgbench`. */
 const MAX_CONNECTIONS = 300
@@ -42,6 +45,12 @@ const SECONDS = Number(option("seconds", isQuick ? "3" : "4"))
 const CONNECTIONS = list("connections", isQuick ? "32" : "1,8,32,128").map(Number)
 const MANDATES = list("mandates", "uniform,hot") as ReadonlyArray<Cell["mandates"]>
 const ONLY = list("only", NAMES.join()) as ReadonlyArray<SystemName>
+/** Folder of another checkout; empty without one. */
+const AGAINST = option("against", "")
+const MEASURED = [
+  ...NAMES.filter((name) => ONLY.includes(name)),
+  ...(AGAINST === "" ? [] : ["against" as const])
+]
 
 const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
@@ -76,50 +85,18 @@ const databasesOf = async (server: TestPostgres) => {
   }
 }
 
-/** Starts what is to be measured, and what it needs. */
-const startSystems = async (server: TestPostgres, pgbench: string, folder: string) => {
-  const { databaseSeconds, newDatabase } = await databasesOf(server)
+/** Programs that make the load and receive webhooks. */
+const startCompanions = async () => {
   const loader = startProgram("./LoadProgram.ts", [])
   const receiver = startProgram("../ReceiverProgram.ts", [])
-  const receiverPort = Number(await saidBy(receiver))
-  const logOf = (name: string) => join(folder, `${name}.log`)
-  const open = (name: string) => openSync(logOf(name), "a")
-  const names = Array.from({ length: ALL_MANDATES }, (_, number) => `mnd_${number}`)
-  const load = (asked: Load): Promise<LoadResult> => {
-    loader.send(asked)
-    return saidBy(loader) as Promise<LoadResult>
-  }
-
-  const database = await prepareOurs(await newDatabase())
-  const plain = await makeTenant(database, ALL_MANDATES)
-  const hooked = await makeTenant(database, ALL_MANDATES)
-  const ours = await startOurs(database, plain, hooked, {
-    log: open("ours"),
-    receiverUrl: `http://127.0.0.1:${receiverPort}/`
-  })
-  const peers = {
-    service: await startPeer(await newDatabase(), names, false, open("service")),
-    grouped: await startPeer(await newDatabase(), names, true, open("grouped"))
-  }
-  const systems: Partial<Record<SystemName, System>> = {
-    ours: measureHttp(ours.plain, plain.mandates, load),
-    webhook: measureHttp(ours.hooked, hooked.mandates, load),
-    service: measureHttp(peers.service, names, load),
-    grouped: measureHttp(peers.grouped, names, load)
-  }
-  const warmUp = { from: 0, to: UNIFORM_MANDATES, connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
-  // Without the webhook's: it is the same process.
-  for (const name of ["ours", "service", "grouped"] as const) await systems[name]!.measure(warmUp)
-  systems.pgbench = await startPgbench(pgbench, await newDatabase(), ALL_MANDATES, await sizesOf(database))
+  const port = Number(await saidBy(receiver))
   return {
-    systems: systems as Readonly<Record<SystemName, System>>,
-    databaseSeconds,
-    logLines: () =>
-      (["ours", "service", "grouped"] as const).map(
-        (name) => `${name} ${readFileSync(logOf(name), "latin1").split("\n").length - 1}`
-      ),
+    receiverUrl: `http://127.0.0.1:${port}/`,
+    load: (asked: Load): Promise<LoadResult> => {
+      loader.send(asked)
+      return saidBy(loader) as Promise<LoadResult>
+    },
     stop: async () => {
-      for (const system of [ours.plain, peers.service, peers.grouped]) await system.stop()
       for (const child of [loader, receiver]) {
         child.disconnect()
         await endOf(child)
@@ -128,27 +105,79 @@ const startSystems = async (server: TestPostgres, pgbench: string, folder: strin
   }
 }
 
+type Systems = Map<SystemName, System>
+type Companions = Awaited<ReturnType<typeof startCompanions>>
+
+interface Place {
+  readonly newDatabase: () => Promise<string>
+  /** Opens the log of a server. */
+  readonly openLog: (name: SystemName) => number
+  readonly companions: Companions
+  /** Ends what was started, in turn. */
+  readonly stops: Array<() => Promise<void>>
+}
+
+const startPeers = async (systems: Systems, { companions, newDatabase, openLog, stops }: Place) => {
+  const mandates = Array.from({ length: ALL_MANDATES }, (_, number) => `mnd_${number}`)
+  for (const name of ["service", "grouped"] as const) {
+    if (!MEASURED.includes(name)) continue
+    const peer = await startPeer(await newDatabase(), mandates, name === "grouped", openLog(name))
+    systems.set(name, measureHttp(peer, mandates, companions.load))
+    stops.push(peer.stop)
+  }
+}
+
+/** The service of a checkout, for a tenant without a webhook endpoint. */
+const startCheckout = async (
+  systems: Systems,
+  name: "ours" | "against",
+  root: string,
+  { companions, newDatabase, openLog, stops }: Place
+) => {
+  const database = await prepareOurs(await newDatabase(), root)
+  const service = await startOurs(database, openLog(name))
+  stops.push(service.stop)
+  const tenant = makeTenant(database, ALL_MANDATES)
+  systems.set(name, measureHttp(await service.systemOf(tenant), tenant.mandates, companions.load))
+  return { database, service }
+}
+
+const WARM_UP = { from: 0, to: UNIFORM_MANDATES, connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
+
+/** Starts and warms up what is measured. */
+const startSystems = async (pgbench: string, place: Place): Promise<Systems> => {
+  const systems: Systems = new Map()
+  await startPeers(systems, place)
+  if (AGAINST !== "") await startCheckout(systems, "against", AGAINST, place)
+  const isNeeded = MEASURED.some((name) => OF_OURS.includes(name))
+  const ours = isNeeded ? await startCheckout(systems, "ours", OWN_ROOT, place) : undefined
+  for (const system of systems.values()) await system.measure(WARM_UP)
+  if (ours === undefined) return systems
+  if (MEASURED.includes("webhook")) {
+    const tenant = makeTenant(ours.database, ALL_MANDATES)
+    const hooked = await ours.service.systemOf(tenant, place.companions.receiverUrl)
+    systems.set("webhook", measureHttp(hooked, tenant.mandates, place.companions.load))
+  }
+  if (MEASURED.includes("pgbench")) {
+    const sizes = await sizesOf(ours.database)
+    systems.set("pgbench", await startPgbench(pgbench, await place.newDatabase(), ALL_MANDATES, sizes))
+  }
+  return systems
+}
+
 /** Measures every system in each cell, round by round; each round begins with another. */
-const measureAll = async ({
-  databaseSeconds,
-  systems
-}: Awaited<ReturnType<typeof startSystems>>): Promise<Table> => {
-  const names = NAMES.filter((name) => ONLY.includes(name))
-  const table: Table = CELLS.map((cell) => ({ cell, figures: new Map(names.map((name) => [name, []])) }))
+const measureAll = async (systems: Systems, databaseSeconds: () => number): Promise<Table> => {
+  const table: Table = CELLS.map((cell) => ({ cell, figures: new Map(MEASURED.map((name) => [name, []])) }))
   for (let round = 0; round < ROUNDS; round += 1) {
+    const shift = round % MEASURED.length
     for (const [index, { cell, figures }] of table.entries()) {
       const hot = UNIFORM_MANDATES + round * CONNECTIONS.length + (index % CONNECTIONS.length)
       const range = cell.mandates === "hot" ? { from: hot, to: hot + 1 } : { from: 0, to: UNIFORM_MANDATES }
-      const shift = round % names.length
-      for (const name of [...names.slice(shift), ...names.slice(0, shift)]) {
+      for (const name of [...MEASURED.slice(shift), ...MEASURED.slice(0, shift)]) {
         const before = databaseSeconds()
-        const measured = await systems[name].measure({
-          ...range,
-          connections: cell.connections,
-          seconds: SECONDS
-        })
-        const found: Figures = { ...measured, databaseSeconds: databaseSeconds() - before }
-        figures.get(name)?.push(found)
+        const asked = { ...range, connections: cell.connections, seconds: SECONDS }
+        const measured = await systems.get(name)!.measure(asked)
+        figures.get(name)!.push({ ...measured, databaseSeconds: databaseSeconds() - before })
       }
     }
     process.stderr.write(`round ${round + 1} of ${ROUNDS} is done\n`)
@@ -156,25 +185,38 @@ const measureAll = async ({
   return table
 }
 
+/** Prints the recount of every system; how many faults there are. */
+const recountAll = async (systems: Systems): Promise<number> => {
+  let faults = 0
+  for (const [name, system] of systems) {
+    const found = await system.recount()
+    faults += found.length
+    say(`recount of ${name}: ${found.length === 0 ? "right" : `${found.length} wrong: ${found[0]}`}`)
+  }
+  return faults
+}
+
 const run = async (server: TestPostgres, pgbench: string): Promise<void> => {
+  const { databaseSeconds, newDatabase } = await databasesOf(server)
   const folder = mkdtempSync(join(tmpdir(), "svc-bench-http-"))
-  const started = await startSystems(server, pgbench, folder)
-  const table = await measureAll(started)
+  const companions = await startCompanions()
+  const stops = [companions.stop]
+  const openLog = (name: SystemName) => openSync(join(folder, name), "a")
+  const systems = await startSystems(pgbench, { newDatabase, openLog, companions, stops })
+  const table = await measureAll(systems, databaseSeconds)
   say(`medians of ${ROUNDS} rounds of ${SECONDS} s (least-greatest)`)
   for (const row of table) for (const line of printCell(row)) say(line)
-  say(`lines logged: ${started.logLines().join(", ")}`)
-  let wrong = 0
-  for (const name of NAMES) {
-    const faults = await started.systems[name].recount()
-    wrong += faults.length
-    say(`recount of ${name}: ${faults.length === 0 ? "right" : `${faults.length} wrong: ${faults[0]}`}`)
-  }
+  const logged = readdirSync(folder).map(
+    (name) => `${name} ${readFileSync(join(folder, name), "latin1").split("\n").length - 1}`
+  )
+  say(`lines logged: ${logged.join(", ")}`)
+  const wrong = await recountAll(systems)
   const failed = table.flatMap(({ figures }) => [...figures.values()].flat()).flatMap(({ faults }) => faults)
   for (const [text, count] of failed) say(`${count} x ${text}`)
-  say(ratioLine(table))
   if (wrong + failed.length > 0) process.exitCode = 1
-  await started.stop()
+  for (const stop of stops.reverse()) await stop()
   rmSync(folder, { recursive: true, force: true })
+  say(ratioLine(table))
 }
 
 const main = async (): Promise<void> => {
