@@ -6,6 +6,7 @@ const CORE = [
   "packages/*/src/**/*.test.ts",
   "packages/*/test/**/*.test.ts",
   "adapters/!(cli|http-server|store-postgres)/**/*.test.ts",
+  "adapters/cli/bench/**/*.test.ts",
   "checks/**/*.test.ts"
 ]
 
