@@ -1,3 +1,4 @@
+import { IncomingMessage } from "node:http"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { illFormedStrings, parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
@@ -48,20 +49,57 @@ export const readBody = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Uint8Array, Refused> => {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
-  return request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES)),
-    Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: bodyRefusal })
-  )
+  // A client that expects 100 Continue is sent it by the general way of reading.
+  return request.source instanceof IncomingMessage && request.headers.expect === undefined
+    ? readIncoming(request.source)
+    : request.arrayBuffer.pipe(
+        Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.bytes(MAX_BODY_BYTES)),
+        Effect.mapBoth({ onSuccess: (buffer) => new Uint8Array(buffer), onFailure: bodyRefusal })
+      )
 }
+
+/** Reads the body of a Node request. What is not read of it any more is discarded, for the sake of the connection. */
+const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refused> =>
+  Effect.callback((resume) => {
+    if (message.destroyed && !message.readableEnded) return resume(Effect.fail(brokenOff))
+    const chunks: Array<Buffer> = []
+    let bytes = 0
+    const stop = () => {
+      message.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak)
+    }
+    const discard = () => {
+      stop()
+      message.on("error", () => undefined).resume()
+    }
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes <= MAX_BODY_BYTES) return
+      discard()
+      resume(Effect.fail(tooLarge))
+    }
+    const onEnd = () => {
+      stop()
+      resume(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    }
+    const onBreak = () => {
+      stop()
+      resume(Effect.fail(brokenOff))
+    }
+    message.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak)
+    return Effect.sync(discard)
+  })
+
+const brokenOff = new Refused({
+  code: "malformed_request",
+  detail: "The body broke off or is not framed correctly.",
+  headers: { connection: "close" }
+})
 
 const bodyRefusal = (error: HttpServerError.HttpServerError): Refused => {
   const reason = error.reason
   if (reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge") return tooLarge
-  return new Refused({
-    code: "malformed_request",
-    detail: "The body broke off or is not framed correctly.",
-    headers: { connection: "close" }
-  })
+  return brokenOff
 }
 
 /**
