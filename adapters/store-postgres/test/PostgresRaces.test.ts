@@ -6,7 +6,7 @@ import { replayJournal, snapshotFaults } from "@svc/testkit/JournalReplay"
 import { commitReport, proposalBody, recurringBody, storedJournal } from "@svc/testkit/ProgramHarness"
 import { DAY } from "@svc/testkit/StoreFixtures"
 import { Effect, Result } from "effect"
-import { newCaller, processOn } from "./ProgramsOnPostgres.ts"
+import { newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 
 const server = await openTestDatabase()
@@ -16,6 +16,8 @@ const PROPOSALS = 60
 const AMOUNT = 1000
 const BUDGET = 20_000
 const CLIENTS = 64
+const CLIENTS_OF_ONE = 32
+const PAIRS_PER_CLIENT = 12
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
@@ -84,6 +86,35 @@ describe.skipIf(server === undefined)("several processes on one Postgres", () =>
       ).pipe(on(0))
       const { head, state } = stored.stream!
       assert.deepStrictEqual(snapshotFaults(replayed, { ...state, head }), [])
+    })
+  )
+
+  it.live("starve no client of a mandate that all of them use, and refuse none", () =>
+    Effect.gen(function* () {
+      const schema = `races_${randomBytes(6).toString("hex")}`
+      const processes = yield* Effect.all([1, 2].map(() => processOn({ url: server!.url, schema })))
+      const caller = newCaller()
+      const on = (number: number) => Effect.provide(processes[number % 2]!)
+      const organization = caller.organization.id
+      const { now } = yield* Effect.flatMap(MandateStore, (store) => store.load({ organization })).pipe(on(0))
+      const { resource: mandate } = yield* caller.create(roomyBody(now)).pipe(on(0))
+      yield* caller.approve(mandate.id).pipe(on(0))
+      const report = { reported_accepted_at: formatInstant(now) }
+      const done = new Map<number, number>()
+      let whenFirstEnds: ReadonlyArray<number> | undefined
+      const client = Effect.fnUntraced(function* (number: number) {
+        for (let pair = 1; pair <= PAIRS_PER_CLIENT; pair++) {
+          const own = number * PAIRS_PER_CLIENT + pair
+          const { resource } = yield* caller.propose(mandate.id, proposalBody(own, 1)).pipe(on(number))
+          // Sent to the other process, which has not seen the authorization.
+          yield* caller.commit(resource.id, commitReport(own, report)).pipe(on(number + pair))
+          done.set(number, pair)
+        }
+        whenFirstEnds ??= [...done.values()]
+      })
+      yield* Effect.forEach(numbers(CLIENTS_OF_ONE), client, atOnce)
+      assert.lengthOf(whenFirstEnds!, CLIENTS_OF_ONE)
+      assert.isAtLeast(Math.min(...whenFirstEnds!), PAIRS_PER_CLIENT / 3)
     })
   )
 })
