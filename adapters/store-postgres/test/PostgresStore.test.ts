@@ -23,7 +23,7 @@ import { startRecorder } from "./WireRecorder.ts"
 const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly index: string }> = [
   { text: /where k\.hash = \$1/u, index: "api_key_hash" },
   { text: /where s\.token_hash = p_reference/u, index: "approval_session_token" },
-  { text: /where s\.next_due <= v_clock and coalesce/u, index: "stream_due_of_all" },
+  { text: /where [sw]\.wake_at <= v_clock and/u, index: "stream_wake_of_all" },
   { text: /where gone\.kind = 'due_stream'/u, index: "lease_expiry" },
   {
     text: /where d\.queue = 'due'\s+(?:order by |and \()d\.endpoint, d\.organization/u,
@@ -55,6 +55,11 @@ const recorder =
   server === undefined
     ? undefined
     : await startRecorder(server.url, { options: notesPlans ? NOTE_PLANS : "" })
+
+// The steps of the schema are no requests, so they are not recorded.
+if (server !== undefined) {
+  await Effect.runPromise(PostgresStore.migrateServer({ url: Redacted.make(server.url), schema }))
+}
 
 const store = () =>
   PostgresStore.layer({ url: Redacted.make(recorder?.url ?? ""), schema, migrations: "run" })
