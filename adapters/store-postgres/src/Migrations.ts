@@ -1,4 +1,5 @@
 import { baseline } from "./migrations/Baseline.ts"
+import { cleanedRows } from "./migrations/CleanedRows.ts"
 import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
 import { wakeColumns } from "./migrations/WakeColumns.ts"
@@ -28,7 +29,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 1, name: "baseline", statements: baseline },
   { id: 2, name: "wake_columns", statements: wakeColumns },
   { id: 3, name: "heap_only_updates", statements: heapOnlyUpdates },
-  { id: 4, name: "replaced_indexes", statements: replacedIndexes }
+  { id: 4, name: "replaced_indexes", statements: replacedIndexes },
+  { id: 5, name: "cleaned_rows", statements: cleanedRows }
 ]
 
 /** A schema's name as it is written in statements. */

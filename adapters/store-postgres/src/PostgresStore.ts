@@ -8,6 +8,7 @@ import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -36,6 +37,7 @@ import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRe
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { makeStoreHistory } from "./history/PostgresHistory.ts"
 import { type MigrationFault, migrate, pendingMigrations, type SchemaUnknown } from "./Migrate.ts"
+import { makeCleaning } from "./ports/PostgresCleaning.ts"
 import { makeEventFeed } from "./ports/PostgresFeed.ts"
 import { makeStoreHealth } from "./ports/PostgresHealth.ts"
 import { makeDueLeases } from "./ports/PostgresLeases.ts"
@@ -213,6 +215,7 @@ export const portsWith = (
     Context.add(Organizations, makeOrganizations(clients)),
     Context.add(DueLeases, makeDueLeases(clients)),
     Context.add(WebhookStore, webhooks),
+    Context.add(StoreCleaning, makeCleaning(clients)),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),

@@ -79,7 +79,8 @@ create table {schema}.closed_authorization (
 );
 
 -- Names that may be used once: idempotency keys, commitments, identity assertions, challenges. The fingerprint says whether
--- a repetition asks for the same, the resource what came of it. One that has expired may be taken again.
+-- a repetition asks for the same, the resource what came of it. One that has expired may be taken again. The key of a
+-- redelivery or a test is removed with its delivery.
 create table {schema}.claim (
   organization text collate "C" not null,
   kind text collate "C" not null,
@@ -89,4 +90,7 @@ create table {schema}.claim (
   expires_at bigint,
   primary key (organization, kind, name)
 );
+create index claim_expiry on {schema}.claim (organization, expires_at) where expires_at is not null;
+create index claim_of_delivery on {schema}.claim (organization, resource)
+  where kind = 'idempotency_key' and left(resource, 4) = 'dlv_';
 `
