@@ -1,5 +1,5 @@
 import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
-import { Clock, Context, Effect } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { StoreCleaning } from "../ports/StoreCleaning.ts"
 import { pauseAfterFailures } from "./WorkerPause.ts"
@@ -12,12 +12,13 @@ export const NANOS_PER_DAY: Nanos = SECONDS_PER_DAY * NANOS_PER_SECOND
 export const WEBHOOK_RETENTION_DAYS = 30
 
 /** How long webhook deliveries are kept after they ended. */
-export const WebhookRetention = Context.Reference<Nanos>(
-  "@svc/domain/workers/CleaningWorker/WebhookRetention",
-  {
-    defaultValue: () => BigInt(WEBHOOK_RETENTION_DAYS) * NANOS_PER_DAY
-  }
-)
+export const WebhookRetention = Context.Reference<Nanos>("@svc/domain/workers/WebhookRetention", {
+  defaultValue: () => BigInt(WEBHOOK_RETENTION_DAYS) * NANOS_PER_DAY
+})
+
+/** Keeps webhook deliveries for so many days after they ended. */
+export const webhookRetention = (days: number): Layer.Layer<never> =>
+  Layer.succeed(WebhookRetention, BigInt(days) * NANOS_PER_DAY)
 
 /** How long a claim is kept after it expired, for a store's clock that is set back. */
 export const EXPIRED_CLAIM_KEPT: Nanos = NANOS_PER_DAY
