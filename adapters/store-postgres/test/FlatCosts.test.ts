@@ -2,9 +2,7 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { readEventFeed } from "@svc/domain/programs/EventFeed"
-import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
-import { type Caller, commitReport, proposalBody } from "@svc/testkit/ProgramHarness"
+import { proposalBody } from "@svc/testkit/ProgramHarness"
 import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import {
@@ -15,7 +13,8 @@ import {
   planNodes
 } from "./ExecutedPlans.ts"
 import { fillMandate } from "./FilledMandate.ts"
-import { clockOf, isHistoryLook, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
+import { type History, newHistory, operationsOn } from "./MandateOperations.ts"
+import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -100,8 +99,6 @@ const assertOnceEqual = (
   assert.deepStrictEqual(of(many.at(-1)!), of(few.at(-1)!), name)
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
-
 describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
   afterAll(() => server?.stop())
 
@@ -112,7 +109,7 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
         const schema = `costs_${randomBytes(6).toString("hex")}`
         const recorder = yield* Effect.acquireRelease(
           Effect.promise(() =>
-            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignoredFrom: isHistoryLook })
+            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignored: isHistoryLook })
           ),
           (one) => Effect.promise(one.stop)
         )
@@ -172,92 +169,3 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
     300_000
   )
 })
-
-interface History {
-  readonly caller: Caller
-  readonly mandate: string
-  /** Its first authorization that was committed. */
-  readonly committed: string
-  /** Numbers of proposals to come. */
-  readonly next: () => number
-}
-
-let commitments = 0
-
-const nextNumber = (): number => {
-  commitments += 1
-  return commitments
-}
-
-/** A mandate of a new organization with the given number of authorizations, all closed. */
-const newHistory = Effect.fn("newHistory")(function* (now: Instant, count: number) {
-  const caller = newCaller()
-  const { resource } = yield* caller.create(roomyBody(now))
-  const mandate = resource.id
-  yield* caller.approve(mandate)
-  const report = { reported_accepted_at: formatInstant(now) }
-  const ids = yield* Effect.forEach(numbers(count), () =>
-    Effect.gen(function* () {
-      const number = nextNumber()
-      const { resource: authorization } = yield* caller.propose(mandate, proposalBody(number))
-      yield* caller.commit(authorization.id, commitReport(number, report))
-      return authorization.id
-    })
-  )
-  const history: History = { caller, mandate, committed: ids[0]!, next: nextNumber }
-  return history
-})
-
-/** What is done to a mandate, each leaving as many reservations open as it found. */
-const operationsOn = ({ caller, committed, mandate, next }: History, now: Instant) => {
-  const number = next()
-  const report = { reported_accepted_at: formatInstant(now), reported_refunded_at: formatInstant(now) }
-  let open = ""
-  let cursor: string | null = null
-  let fed = ""
-  const organization = caller.organization.id
-  const page = { mandateId: mandate, limit: 3 }
-  return [
-    ["read mandate", caller.read(mandate)],
-    ["read authorization", caller.readAuthorization(committed)],
-    [
-      "propose",
-      Effect.tap(caller.propose(mandate, proposalBody(number), `key ${number}`), ({ resource }) =>
-        Effect.sync(() => {
-          open = resource.id
-        })
-      )
-    ],
-    ["replay", caller.propose(mandate, proposalBody(number), `key ${number}`)],
-    [
-      "commit",
-      Effect.suspend(() =>
-        caller.commit(open, commitReport(number, { reported_accepted_at: report.reported_accepted_at }))
-      )
-    ],
-    ["list events", caller.events(page)],
-    [
-      "list authorizations",
-      Effect.tap(caller.authorizations(page), ({ next_cursor }) =>
-        Effect.sync(() => {
-          cursor = next_cursor
-        })
-      )
-    ],
-    ["list authorizations on", Effect.suspend(() => caller.authorizations({ ...page, cursor: cursor! }))],
-    ["list authorizations by state", caller.authorizations({ ...page, state: "COMMITTED" })],
-    ["list open authorizations", caller.authorizations({ ...page, state: "RESERVED" })],
-    [
-      "read the feed",
-      Effect.tap(readEventFeed({ organization, limit: 3 }), ({ next_cursor }) =>
-        Effect.sync(() => {
-          fed = next_cursor
-        })
-      )
-    ],
-    ["read the feed on", Effect.suspend(() => readEventFeed({ organization, limit: 3, after: fed }))],
-    ["list mandates", caller.list({ limit: 3 })],
-    ["list mandates by state", caller.list({ limit: 3, state: "ACTIVE" })],
-    ["list mandates by subject", caller.list({ limit: 3, subjectReference: "user_8f2" })]
-  ] as const
-}
