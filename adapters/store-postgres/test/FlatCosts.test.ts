@@ -5,6 +5,7 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { proposalBody } from "@svc/testkit/ProgramHarness"
 import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { quoteSchema } from "../src/Migrations.ts"
 import {
   canNotePlans,
   type ExecutedPlan,
@@ -13,6 +14,7 @@ import {
   planNodes
 } from "./ExecutedPlans.ts"
 import { fillMandate } from "./FilledMandate.ts"
+import { growOrganization } from "./GrownOrganization.ts"
 import { type History, newHistory, operationsOn } from "./MandateOperations.ts"
 import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
@@ -21,6 +23,10 @@ import { startRecorder } from "./WireRecorder.ts"
 /** Authorizations behind the one mandate and behind the other. */
 const FEW = 10
 const MANY = 9000
+/** Mandates beside the one in its organization, and beside another. */
+const FEW_BESIDE = 10
+const MANY_BESIDE = 20_000
+const EVENTS_BESIDE = 3
 /** Times that everything is done while the tables are small, so that its plans are made then and kept. */
 const WARMING = 7
 const MEASUREMENTS = 3
@@ -37,7 +43,7 @@ const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
 const notesPlans = server !== undefined && (await Effect.runPromise(inServer(canNotePlans)))
 
 /** Tables that grow with the history of a mandate. */
-const TABLES = ["stream", "event", "authorization_row", "claim"]
+const TABLES = ["stream", "event", "authorization_row", "closed_authorization", "claim"]
 
 /** Nothing is cleaned, and no plan made anew, while costs are measured. */
 const withoutVacuum = (schema: string) =>
@@ -103,7 +109,7 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
   afterAll(() => server?.stop())
 
   it.live(
-    "are the same with 10 and with 9,000 authorizations behind a mandate",
+    "are the same with 10 and with 9,000 authorizations behind a mandate, and with 10 and 20,000 mandates beside it",
     () =>
       Effect.gen(function* () {
         const schema = `costs_${randomBytes(6).toString("hex")}`
@@ -124,8 +130,22 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
         })
         yield* withoutVacuum(schema)
         const now = yield* clockOf(Context.get(filler, MandateStore))
-        const small = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
-        const large = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
+        const begin = newHistory(now, FEW).pipe(Effect.provide(filler))
+        const small = yield* begin
+        const large = yield* begin
+        const crowded = yield* begin
+        const putBeside = ({ caller, mandate }: History, mandates: number) =>
+          inServer((sql) =>
+            growOrganization(sql, {
+              schema: quoteSchema(schema),
+              organization: caller.organization.id,
+              mandate,
+              mandates,
+              eventsPerMandate: EVENTS_BESIDE
+            })
+          )
+        yield* putBeside(small, FEW_BESIDE)
+        yield* putBeside(large, FEW_BESIDE)
         const costsOf = Effect.fn("costsOf")(function* (history: History) {
           const costs = new Map<string, Cost>()
           for (const [name, operation] of operationsOn(history, now)) {
@@ -148,23 +168,26 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
           count: MANY - FEW,
           body: (number) => proposalBody(number)
         }).pipe(Effect.provide(filler))
+        yield* putBeside(crowded, MANY_BESIDE)
         const few = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
-        const many = yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        for (const [name, cost] of many.at(-1)!) {
-          assert.isAbove(cost.rows.length, 0, name)
-          assertOnceEqual(few, many, (costs) => costs.get(name)!.sent, name)
-          assertOnceEqual(few, many, (costs) => costs.get(name)!.rows, name)
+        for (const history of [large, crowded]) {
+          const many = yield* Effect.replicateEffect(costsOf(history), MEASUREMENTS)
+          for (const [name, cost] of many.at(-1)!) {
+            assert.isAbove(cost.rows.length, 0, name)
+            assertOnceEqual(few, many, (costs) => costs.get(name)!.sent, name)
+            assertOnceEqual(few, many, (costs) => costs.get(name)!.rows, name)
+          }
+          assertFewBlocks(few, many)
         }
-        assertFewBlocks(few, many)
         yield* inServer(
           (sql) =>
             sql.unsafe(`vacuum analyze ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`)
               .unprepared
         )
-        assertFewBlocks(
-          yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS),
-          yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        )
+        const cleaned = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
+        for (const history of [large, crowded]) {
+          assertFewBlocks(cleaned, yield* Effect.replicateEffect(costsOf(history), MEASUREMENTS))
+        }
       }),
     300_000
   )

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { formatInstant } from "@svc/protocol/Timestamp"
 import { commitReport, proposalBody } from "@svc/testkit/ProgramHarness"
@@ -91,5 +92,35 @@ describe.skipIf(server === undefined)("pairs of authorize and commit", () => {
         }
       }),
     120_000
+  )
+
+  it.live("leave a stream to be woken in vain once, after which it wakes when something is due", () =>
+    Effect.gen(function* () {
+      const schema = `wake_${randomBytes(6).toString("hex")}`
+      const ports = yield* processOn({ url: server!.url, schema })
+      const now = yield* clockOf(Context.get(ports, MandateStore))
+      const caller = newCaller()
+      const mandate = yield* Effect.gen(function* () {
+        const { resource } = yield* caller.create(roomyBody(now))
+        yield* caller.approve(resource.id)
+        const authorization = yield* caller.propose(resource.id, proposalBody(1))
+        const report = { reported_accepted_at: formatInstant(now) }
+        yield* caller.commit(authorization.resource.id, commitReport(1, report))
+        return resource.id
+      }).pipe(Effect.provide(ports))
+      const sql = yield* PgClient.make({ url: Redacted.make(server!.url) })
+      const stream = sql.unsafe<{ readonly wake_at: bigint; readonly next_due: bigint }>(
+        `select wake_at, next_due from ${schema}.stream where mandate = '${mandate}'`
+      )
+      const [committed] = yield* stream
+      assert.isBelow(Number(committed!.wake_at), Number(committed!.next_due))
+      // As if the authorization's time had passed.
+      yield* sql.unsafe(`update ${schema}.stream set wake_at = 1`)
+      const taken = yield* Context.get(ports, DueLeases).take({ token: "t", limit: 10, lasts: 1n })
+      assert.deepStrictEqual(taken, [])
+      const [woken] = yield* stream
+      assert.strictEqual(woken!.wake_at, committed!.next_due)
+      assert.strictEqual(woken!.next_due, committed!.next_due)
+    }).pipe(Effect.provide(Reactivity.layer))
   )
 })

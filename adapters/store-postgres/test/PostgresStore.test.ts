@@ -234,8 +234,26 @@ describe.skipIf(server === undefined)("on a server", () => {
         assert.deepStrictEqual(others.sort(), ACROSS_ORGANIZATIONS.map(({ index }) => index).sort())
       })
     )
+
+    it.live(
+      "leave a look-up by key no index but the primary key's, even for a plan made on empty tables",
+      () =>
+        Effect.gen(function* () {
+          const { indexes, tables } = yield* withClient(server!.url, (sql) =>
+            Effect.all({ indexes: indexesOf(sql), tables: tablesOf(sql) })
+          )
+          const usable = indexes.filter(
+            ({ first, isPartial, primary, table }) =>
+              tables.names.has(table) && first === "organization" && !primary && !isPartial
+          )
+          assert.deepStrictEqual(usable.map(({ name }) => name).sort(), ORDERED_OR_FEW)
+        })
+    )
   })
 })
+
+/** Events are looked up in the order of their primary key, which no other index has; and a deployment has few signing keys. */
+const ORDERED_OR_FEW = ["event_feed", "signing_key_signs_from"]
 
 /** The indexes of the schema, each with the first column of its key. */
 const indexesOf = (sql: PgClient.PgClient) =>
@@ -244,7 +262,9 @@ const indexesOf = (sql: PgClient.PgClient) =>
     readonly name: string
     readonly primary: boolean
     readonly first: string
-  }>`select t.relname::text as "table", i.relname::text as name, x.indisprimary as "primary", a.attname::text as first
+    readonly isPartial: boolean
+  }>`select t.relname::text as "table", i.relname::text as name, x.indisprimary as "primary", a.attname::text as first,
+      x.indpred is not null as "isPartial"
     from pg_index x join pg_class t on t.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
       join pg_attribute a on a.attrelid = x.indrelid and a.attnum = x.indkey[0]
     where t.relnamespace = ${quoteSchema(schema)}::regnamespace`

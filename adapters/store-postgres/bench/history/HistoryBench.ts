@@ -7,9 +7,9 @@ import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { quoteSchema } from "../../src/Migrations.ts"
 import { fillMandate } from "../../test/FilledMandate.ts"
+import { growOrganization } from "../../test/GrownOrganization.ts"
 import { type History, newHistory } from "../../test/MandateOperations.ts"
 import { clockOf, processOn } from "../../test/ProgramsOnPostgres.ts"
-import { growOrganization } from "./GrownTables.ts"
 import { type Cost, type Costs, measure, openSessions } from "./OperationCosts.ts"
 
 const FEW_AUTHORIZATIONS = 10

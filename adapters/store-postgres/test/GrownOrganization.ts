@@ -1,5 +1,6 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Effect } from "effect"
+import type { SqlError } from "effect/sql/SqlError"
 
 /** Rows that are added around one mandate, in its organization. */
 export interface Growth {
@@ -21,7 +22,7 @@ const AUTHORIZATION = "'aut_0' || lpad(n::text, 25, '0')"
 export const growOrganization = (
   client: PgClient,
   { eventsPerMandate, mandate, mandates, organization, schema }: Growth
-): Effect.Effect<void, unknown> => {
+): Effect.Effect<void, SqlError> => {
   const like = `organization = '${organization}' and mandate = '${mandate}'`
   const many = `generate_series(1, ${mandates}) as n`
   const statements = [
@@ -40,8 +41,7 @@ export const growOrganization = (
       select '${organization}', ${MANDATE}, 'COMMITTED', 1, ${AUTHORIZATION} from ${many}`,
     `insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
       select '${organization}', case k when 1 then 'commitment' else 'idempotency_key' end, md5(n || '_' || k),
-        repeat('f', 43), ${AUTHORIZATION} from ${many}, generate_series(1, 3) as k`,
-    "checkpoint"
+        repeat('f', 43), ${AUTHORIZATION} from ${many}, generate_series(1, 3) as k`
   ]
   return Effect.forEach(statements, (statement) => client.unsafe(statement).unprepared, { discard: true })
 }
