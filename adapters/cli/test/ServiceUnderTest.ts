@@ -82,6 +82,7 @@ const configOf = (
   rateLimit: "off",
   trustedProxies: NO_PROXIES,
   webhookLoopback,
+  webhookRetentionDays: 30,
   logLevel: "All"
 })
 

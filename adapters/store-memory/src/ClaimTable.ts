@@ -38,6 +38,21 @@ export class ClaimTable {
     return this.#lasting.size + this.#ending.size
   }
 
+  /** Removes claims that expired at the instant or before, at most as many as given. Returns how many there were. */
+  removeExpired(by: Instant, limit: number): number {
+    let removed = 0
+    for (const [key, claim] of this.#ending) {
+      if (removed >= limit) break
+      if (hasEnded(claim, by) && this.#ending.delete(key)) removed += 1
+    }
+    return removed
+  }
+
+  /** Removes the claims that stand for resources which are gone. */
+  removeOf(resources: ReadonlySet<string>): void {
+    for (const [key, { resource }] of this.#lasting) if (resources.has(resource)) this.#lasting.delete(key)
+  }
+
   #sweep(now: Instant): void {
     for (const [key, claim] of this.#ending) if (hasEnded(claim, now)) this.#ending.delete(key)
     this.#sweepAt = Math.max(SMALLEST_SWEEP, this.#ending.size * 2)

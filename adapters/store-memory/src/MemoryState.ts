@@ -50,6 +50,8 @@ export interface MemoryWebhookEndpoint {
   readonly deliveries: Map<string, StoredDelivery>
   /** Those that are pending, in the order in which they came to be. */
   readonly waiting: Set<string>
+  /** When each of the others ended, in the order in which they did. */
+  readonly endedAt: Map<string, Instant>
 }
 
 /** All that belongs to one organization: nothing in here is found without naming it. */

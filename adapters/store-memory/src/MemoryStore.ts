@@ -3,6 +3,7 @@ import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
@@ -13,6 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { deepFreeze } from "./DeepFreeze.ts"
 import { appendChange, revisionAfter } from "./MemoryAppend.ts"
+import { clean } from "./MemoryCleaning.ts"
 import { readFeed } from "./MemoryFeed.ts"
 import { releaseDue, takeDue } from "./MemoryLeases.ts"
 import {
@@ -47,6 +49,7 @@ export const layer: Layer.Layer<StoragePorts> = Layer.effectContext(
       Context.add(Organizations, organizations(state)),
       Context.add(DueLeases, dueLeases(state)),
       Context.add(WebhookStore, webhookStore(state)),
+      Context.add(StoreCleaning, { clean: (step) => answerAtNow(state, (now) => clean(state, step, now)) }),
       Context.add(StoreHealth, { faults: Effect.succeed([]) })
     )
   })
@@ -108,6 +111,7 @@ const webhookStore = (state: MemoryState): WebhookStore["Service"] => ({
     atNow(state, (now) => Effect.fromResult(Webhooks.addDelivery(state, addition, now))),
   leaseDue: (query) => answerAtNow(state, (now) => Webhooks.leaseDue(state, query, now)),
   expiredAttempts: (query) => answerAtNow(state, (now) => Webhooks.expiredAttempts(state, query, now)),
-  recordAttempts: (ended) => Effect.sync(() => ended.map((one) => Webhooks.recordEnded(state, one))),
+  recordAttempts: (ended) =>
+    answerAtNow(state, (now) => ended.map((one) => Webhooks.recordEnded(state, one, now))),
   reload: (query) => answerAtNow(state, (now) => Webhooks.reload(state, query, now))
 })

@@ -100,7 +100,8 @@ export const changeEndpoint = (
     missedSince: undefined,
     kept: undefined,
     deliveries: new Map(),
-    waiting: new Set()
+    waiting: new Set(),
+    endedAt: new Map()
   }
   replaceEndpoint(entry, change.next)
   tenant.webhooks.set(change.next.id, entry)
@@ -257,7 +258,8 @@ export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAtt
 
 export const recordEnded = (
   state: MemoryState,
-  { deliveries, endpoint, expected, organization }: EndedAttempts
+  { deliveries, endpoint, expected, organization }: EndedAttempts,
+  now: Instant
 ): number | undefined => {
   const entry = place(state, { organization, endpoint: endpoint.id })
   if (entry?.revision !== expected) return undefined
@@ -265,7 +267,10 @@ export const recordEnded = (
     entry.deliveries.get(next.id)?.delivery.open?.token === token
   if (!deliveries.every(isOpen)) return undefined
   replaceEndpoint(entry, endpoint)
-  for (const { next } of deliveries) moveDelivery(entry, next)
+  for (const { next } of deliveries) {
+    moveDelivery(entry, next)
+    if (next.state !== "pending") entry.endedAt.set(next.id, now)
+  }
   return entry.revision
 }
 

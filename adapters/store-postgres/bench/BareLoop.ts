@@ -51,21 +51,28 @@ const AUTHORIZATION = "'aut_' || (:r)::text || '_' || (:client_id)::text"
 const KEY = "(:r)::text || '_' || (:client_id)::text"
 
 /** What both transactions read and write: the key, the stream, what is open; then key, stream and event. */
-const shared = (schema: string, row: "reserve" | "commit", nextDue: string): string => `begin;
+const shared = (
+  schema: string,
+  row: "reserve" | "commit",
+  nextDue: string,
+  open: readonly [before: string, after: string]
+): string => `begin;
 select fingerprint, resource from ${schema}.claim
   where ${ORGANIZATION} and kind = 'idempotency_key' and name = '${row} ' || ${KEY};
 select revision, seq, snapshot from ${schema}.stream where ${ORGANIZATION} and ${MANDATE} for update \\gset s_
 select reservation, record from ${schema}.authorization_row
-  where ${ORGANIZATION} and ${MANDATE} and reservation is not null;
+  where ${ORGANIZATION} and authorization_id = any (array[${open[0]}]::text[]);
 insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
   values ('org', 'idempotency_key', '${row} ' || ${KEY}, :hash, ${AUTHORIZATION});
 update ${schema}.stream set revision = revision + 1, seq = seq + 1, hash = :hash, occurred_at = occurred_at + 1,
-  bytes = bytes + 1, next_due = ${nextDue}, snapshot = :snapshot where ${ORGANIZATION} and ${MANDATE};
+  bytes = bytes + 1, next_due = ${nextDue}, open_authorizations = array[${open[1]}]::text[], snapshot = :snapshot where ${ORGANIZATION} and ${MANDATE};
 insert into ${schema}.event (organization, mandate, seq, schema, id, type, text)
   values ('org', 'mnd_' || (:m)::text, :s_seq + 1, 1, 'evt_' || (:r)::text, 'authorization.${row}', :event);
 `
 
-const reserve = (schema: string): string => `${shared(schema, "reserve", "8000000000000000000 + :r")}
+const reserve = (
+  schema: string
+): string => `${shared(schema, "reserve", "8000000000000000000 + :r", ["", AUTHORIZATION])}
 insert into ${schema}.claim (organization, kind, name, fingerprint, resource)
   values ('org', 'commitment', ${KEY}, '', ${AUTHORIZATION});
 insert into ${schema}.authorization_row
@@ -74,16 +81,20 @@ insert into ${schema}.authorization_row
 commit;
 `
 
-const commit = (schema: string): string => `${shared(schema, "commit", "9000000000000000000")}
+const commit = (
+  schema: string
+): string => `${shared(schema, "commit", "9000000000000000000", [AUTHORIZATION, ""])}
 select record from ${schema}.authorization_row where ${ORGANIZATION} and authorization_id = ${AUTHORIZATION};
 update ${schema}.authorization_row set state = 'COMMITTED', expires_at = null, reservation = null, record = :record
   where ${ORGANIZATION} and authorization_id = ${AUTHORIZATION};
+insert into ${schema}.closed_authorization (organization, mandate, state, ordinal, authorization_id)
+  values ('org', 'mnd_' || (:client_id)::text, 'COMMITTED', :r, ${AUTHORIZATION});
 commit;
 `
 
 /**
  * One pair: the rows that the program reads and writes, in two transactions of plain statements. The instant of the
- * next transition changes twice, as the program's does, and its indexes with it.
+ * next transition changes twice, as the program's does.
  */
 const script = ({ schema, streams }: BareRun): string =>
   `\\set r random(1, 1000000000000000)

@@ -12,12 +12,15 @@ export const fillSchema = (
   const mandates = Math.ceil(authorizations / AUTHORIZATIONS_PER_MANDATE)
   const statements = [
     `insert into ${schema}.stream
-      (organization, mandate, revision, seq, hash, occurred_at, bytes, schema, state, subject, next_due, snapshot)
+      (organization, mandate, revision, seq, hash, occurred_at, bytes, schema, state, subject, next_due, wake_at, snapshot)
       select 'org_' || n % 50, 'mnd_' || n, 1, 1, 'hash', 1, 1, 1, 'ACTIVE', 's' || n, 9000000000000000000,
-        repeat('s', 1500) from generate_series(1, ${mandates}) as n`,
+        9000000000000000000, repeat('s', 1500) from generate_series(1, ${mandates}) as n`,
     `insert into ${schema}.authorization_row
       (organization, authorization_id, mandate, ordinal, state, expires_at, reservation, record)
       select 'org_' || m % 50, 'aut_' || m || '_' || n, 'mnd_' || m, n, 'COMMITTED', null, null, repeat('r', 1000)
+      from generate_series(1, ${mandates}) as m, generate_series(1, ${AUTHORIZATIONS_PER_MANDATE}) as n`,
+    `insert into ${schema}.closed_authorization (organization, mandate, state, ordinal, authorization_id)
+      select 'org_' || m % 50, 'mnd_' || m, 'COMMITTED', n, 'aut_' || m || '_' || n
       from generate_series(1, ${mandates}) as m, generate_series(1, ${AUTHORIZATIONS_PER_MANDATE}) as n`,
     `insert into ${schema}.event (organization, mandate, seq, schema, id, type, text)
       select 'org_' || m % 50, 'mnd_' || m, n, 1, 'evt_' || m || '_' || n, 'authorization.reserved', repeat('e', 1200)

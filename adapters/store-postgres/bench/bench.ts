@@ -1,4 +1,7 @@
-/** `npm run bench:store`: pairs of authorize and commit per second, through the program and in a bare loop. */
+/**
+ * `npm run bench:store`: pairs of authorize and commit per second, through the program and in a bare loop. With
+ * `-- --history`: what each operation costs the server with little and with much behind it.
+ */
 import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
@@ -13,6 +16,7 @@ import { portsBesideStore } from "../test/ProgramsOnPostgres.ts"
 import { startTestPostgres } from "../test/TestPostgres.ts"
 import { bareLoop, bareStreams, findPgbench, type RowSizes } from "./BareLoop.ts"
 import { fillSchema } from "./FilledSchema.ts"
+import { historyBench } from "./history/HistoryBench.ts"
 import { programLoop } from "./ProgramLoop.ts"
 
 const CLIENTS = 16
@@ -156,5 +160,18 @@ const run = async (): Promise<void> => {
   }
 }
 
-await run()
+const runHistory = async (): Promise<void> => {
+  const server = await startTestPostgres()
+  if (server === undefined) {
+    process.exitCode = EX_UNAVAILABLE
+    return
+  }
+  try {
+    await Effect.runPromise(historyBench(server.url, say))
+  } finally {
+    await server.stop()
+  }
+}
+
+await (process.argv.includes("--history") ? runHistory() : run())
 process.exit()

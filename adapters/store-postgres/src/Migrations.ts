@@ -1,13 +1,17 @@
-import { schemaStatements } from "./schema/Schema.ts"
+import { baseline } from "./migrations/Baseline.ts"
+import { cleanedRows } from "./migrations/CleanedRows.ts"
+import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
+import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
+import { wakeColumns } from "./migrations/WakeColumns.ts"
 
 /*
- * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it. No
- * version has been published yet, so there is one step, which makes the current schema.
+ * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it, each a
+ * file in `migrations/`. Every change is made twice, in its file in `schema/` and in a step that is appended here; a test
+ * compares the results. A step that replaces a function takes its text from `schema/` until it is published.
  *
- * Publishing a version freezes its steps: the text of each moves to a file in `migrations/` (that of the first step is what
- * `schemaStatements` then is), and its checksum to `test/ReleasedMigrations.ts`. Every later change is made twice, in its
- * file in `schema/` and in a step that is appended here; a test compares the results. Servers of the previous release keep
- * running during a step, so what they call and read must stay until a later release.
+ * Publishing a version freezes its steps: the text of each is written out in its file, and its checksum goes to
+ * `test/ReleasedMigrations.ts`. Servers of the previous release keep running during a step, so what they call and read must
+ * stay until a later release.
  */
 
 /** One step from one version of the schema to the next. */
@@ -22,7 +26,11 @@ export interface Migration {
 
 /** All steps, in the order in which they are taken. */
 export const MIGRATIONS: ReadonlyArray<Migration> = [
-  { id: 1, name: "baseline", statements: schemaStatements }
+  { id: 1, name: "baseline", statements: baseline },
+  { id: 2, name: "wake_columns", statements: wakeColumns },
+  { id: 3, name: "heap_only_updates", statements: heapOnlyUpdates },
+  { id: 4, name: "replaced_indexes", statements: replacedIndexes },
+  { id: 5, name: "cleaned_rows", statements: cleanedRows }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -315,7 +315,7 @@ describe.skipIf(server === undefined)("webhook deliveries on a server (part 8)",
       Effect.gen(function* () {
         const recorder = yield* Effect.acquireRelease(
           Effect.promise(() =>
-            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignoredFrom: isHistoryLook })
+            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignored: isHistoryLook })
           ),
           (one) => Effect.promise(one.stop)
         )

@@ -2,11 +2,10 @@ import { randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { readEventFeed } from "@svc/domain/programs/EventFeed"
-import { formatInstant, type Instant } from "@svc/protocol/Timestamp"
-import { type Caller, commitReport, proposalBody } from "@svc/testkit/ProgramHarness"
+import { proposalBody } from "@svc/testkit/ProgramHarness"
 import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { quoteSchema } from "../src/Migrations.ts"
 import {
   canNotePlans,
   type ExecutedPlan,
@@ -15,13 +14,19 @@ import {
   planNodes
 } from "./ExecutedPlans.ts"
 import { fillMandate } from "./FilledMandate.ts"
-import { clockOf, isHistoryLook, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
+import { growOrganization } from "./GrownOrganization.ts"
+import { type History, newHistory, operationsOn } from "./MandateOperations.ts"
+import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 /** Authorizations behind the one mandate and behind the other. */
 const FEW = 10
 const MANY = 9000
+/** Mandates beside the one in its organization, and beside another. */
+const FEW_BESIDE = 10
+const MANY_BESIDE = 20_000
+const EVENTS_BESIDE = 3
 /** Times that everything is done while the tables are small, so that its plans are made then and kept. */
 const WARMING = 7
 const MEASUREMENTS = 3
@@ -38,7 +43,7 @@ const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
 const notesPlans = server !== undefined && (await Effect.runPromise(inServer(canNotePlans)))
 
 /** Tables that grow with the history of a mandate. */
-const TABLES = ["stream", "event", "authorization_row", "claim"]
+const TABLES = ["stream", "event", "authorization_row", "closed_authorization", "claim"]
 
 /** Nothing is cleaned, and no plan made anew, while costs are measured. */
 const withoutVacuum = (schema: string) =>
@@ -100,19 +105,17 @@ const assertOnceEqual = (
   assert.deepStrictEqual(of(many.at(-1)!), of(few.at(-1)!), name)
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
-
 describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
   afterAll(() => server?.stop())
 
   it.live(
-    "are the same with 10 and with 9,000 authorizations behind a mandate",
+    "are the same with 10 and with 9,000 authorizations behind a mandate, and with 10 and 20,000 mandates beside it",
     () =>
       Effect.gen(function* () {
         const schema = `costs_${randomBytes(6).toString("hex")}`
         const recorder = yield* Effect.acquireRelease(
           Effect.promise(() =>
-            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignoredFrom: isHistoryLook })
+            startRecorder(server!.url, { options: NOTE_PLANS_AND_COSTS, ignored: isHistoryLook })
           ),
           (one) => Effect.promise(one.stop)
         )
@@ -127,8 +130,22 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
         })
         yield* withoutVacuum(schema)
         const now = yield* clockOf(Context.get(filler, MandateStore))
-        const small = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
-        const large = yield* newHistory(now, FEW).pipe(Effect.provide(filler))
+        const begin = newHistory(now, FEW).pipe(Effect.provide(filler))
+        const small = yield* begin
+        const large = yield* begin
+        const crowded = yield* begin
+        const putBeside = ({ caller, mandate }: History, mandates: number) =>
+          inServer((sql) =>
+            growOrganization(sql, {
+              schema: quoteSchema(schema),
+              organization: caller.organization.id,
+              mandate,
+              mandates,
+              eventsPerMandate: EVENTS_BESIDE
+            })
+          )
+        yield* putBeside(small, FEW_BESIDE)
+        yield* putBeside(large, FEW_BESIDE)
         const costsOf = Effect.fn("costsOf")(function* (history: History) {
           const costs = new Map<string, Cost>()
           for (const [name, operation] of operationsOn(history, now)) {
@@ -151,113 +168,27 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
           count: MANY - FEW,
           body: (number) => proposalBody(number)
         }).pipe(Effect.provide(filler))
+        yield* putBeside(crowded, MANY_BESIDE)
         const few = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
-        const many = yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        for (const [name, cost] of many.at(-1)!) {
-          assert.isAbove(cost.rows.length, 0, name)
-          assertOnceEqual(few, many, (costs) => costs.get(name)!.sent, name)
-          assertOnceEqual(few, many, (costs) => costs.get(name)!.rows, name)
+        for (const history of [large, crowded]) {
+          const many = yield* Effect.replicateEffect(costsOf(history), MEASUREMENTS)
+          for (const [name, cost] of many.at(-1)!) {
+            assert.isAbove(cost.rows.length, 0, name)
+            assertOnceEqual(few, many, (costs) => costs.get(name)!.sent, name)
+            assertOnceEqual(few, many, (costs) => costs.get(name)!.rows, name)
+          }
+          assertFewBlocks(few, many)
         }
-        assertFewBlocks(few, many)
         yield* inServer(
           (sql) =>
             sql.unsafe(`vacuum analyze ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`)
               .unprepared
         )
-        assertFewBlocks(
-          yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS),
-          yield* Effect.replicateEffect(costsOf(large), MEASUREMENTS)
-        )
+        const cleaned = yield* Effect.replicateEffect(costsOf(small), MEASUREMENTS)
+        for (const history of [large, crowded]) {
+          assertFewBlocks(cleaned, yield* Effect.replicateEffect(costsOf(history), MEASUREMENTS))
+        }
       }),
     300_000
   )
 })
-
-interface History {
-  readonly caller: Caller
-  readonly mandate: string
-  /** Its first authorization that was committed. */
-  readonly committed: string
-  /** Numbers of proposals to come. */
-  readonly next: () => number
-}
-
-let commitments = 0
-
-const nextNumber = (): number => {
-  commitments += 1
-  return commitments
-}
-
-/** A mandate of a new organization with the given number of authorizations, all closed. */
-const newHistory = Effect.fn("newHistory")(function* (now: Instant, count: number) {
-  const caller = newCaller()
-  const { resource } = yield* caller.create(roomyBody(now))
-  const mandate = resource.id
-  yield* caller.approve(mandate)
-  const report = { reported_accepted_at: formatInstant(now) }
-  const ids = yield* Effect.forEach(numbers(count), () =>
-    Effect.gen(function* () {
-      const number = nextNumber()
-      const { resource: authorization } = yield* caller.propose(mandate, proposalBody(number))
-      yield* caller.commit(authorization.id, commitReport(number, report))
-      return authorization.id
-    })
-  )
-  const history: History = { caller, mandate, committed: ids[0]!, next: nextNumber }
-  return history
-})
-
-/** What is done to a mandate, each leaving as many reservations open as it found. */
-const operationsOn = ({ caller, committed, mandate, next }: History, now: Instant) => {
-  const number = next()
-  const report = { reported_accepted_at: formatInstant(now), reported_refunded_at: formatInstant(now) }
-  let open = ""
-  let cursor: string | null = null
-  let fed = ""
-  const organization = caller.organization.id
-  const page = { mandateId: mandate, limit: 3 }
-  return [
-    ["read mandate", caller.read(mandate)],
-    ["read authorization", caller.readAuthorization(committed)],
-    [
-      "propose",
-      Effect.tap(caller.propose(mandate, proposalBody(number), `key ${number}`), ({ resource }) =>
-        Effect.sync(() => {
-          open = resource.id
-        })
-      )
-    ],
-    ["replay", caller.propose(mandate, proposalBody(number), `key ${number}`)],
-    [
-      "commit",
-      Effect.suspend(() =>
-        caller.commit(open, commitReport(number, { reported_accepted_at: report.reported_accepted_at }))
-      )
-    ],
-    ["list events", caller.events(page)],
-    [
-      "list authorizations",
-      Effect.tap(caller.authorizations(page), ({ next_cursor }) =>
-        Effect.sync(() => {
-          cursor = next_cursor
-        })
-      )
-    ],
-    ["list authorizations on", Effect.suspend(() => caller.authorizations({ ...page, cursor: cursor! }))],
-    ["list authorizations by state", caller.authorizations({ ...page, state: "COMMITTED" })],
-    ["list open authorizations", caller.authorizations({ ...page, state: "RESERVED" })],
-    [
-      "read the feed",
-      Effect.tap(readEventFeed({ organization, limit: 3 }), ({ next_cursor }) =>
-        Effect.sync(() => {
-          fed = next_cursor
-        })
-      )
-    ],
-    ["read the feed on", Effect.suspend(() => readEventFeed({ organization, limit: 3, after: fed }))],
-    ["list mandates", caller.list({ limit: 3 })],
-    ["list mandates by state", caller.list({ limit: 3, state: "ACTIVE" })],
-    ["list mandates by subject", caller.list({ limit: 3, subjectReference: "user_8f2" })]
-  ] as const
-}

@@ -59,5 +59,5 @@ export const roomyBody = (now: Instant) =>
     { window: { ends_at: formatInstant(now + 30n * DAY) } }
   )
 
-/** The look at the store's history: sent by the clock, over a connection of its own, so no operation's cost. */
+/** The look at the store's history: sent by the clock, so no operation's cost. */
 export const isHistoryLook = (text: string): boolean => text.includes(".history_state(")

@@ -102,14 +102,14 @@ const throughPort = (url: string, port: number, options: string): string => {
 interface RecorderOptions {
   /** Goes to every session. */
   readonly options?: string
-  /** A connection that sends such a statement is not recorded from then on. */
-  readonly ignoredFrom?: (text: string) => boolean
+  /** Such a statement, which has its connection to itself while it runs, is not recorded, nor what is noted of it. */
+  readonly ignored?: (text: string) => boolean
 }
 
 /** Starts a recorder before the server at `url`, which is spoken to without TLS. */
 export const startRecorder = async (
   url: string,
-  { options = "", ignoredFrom = () => false }: RecorderOptions = {}
+  { options = "", ignored = () => false }: RecorderOptions = {}
 ): Promise<WireRecorder> => {
   const { hostname, port } = new URL(url)
   let sent: Array<SentStatement> = []
@@ -121,7 +121,7 @@ export const startRecorder = async (
     let isIgnored = false
     const readClient = clientReader(
       (statement) => {
-        isIgnored ||= ignoredFrom(statement.text)
+        isIgnored = ignored(statement.text)
         if (!isIgnored) sent.push(statement)
       },
       (text) => preparedAgain.push(text)

@@ -4,6 +4,7 @@ import { Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { appendContract } from "./store-contract/AppendContract.ts"
 import { claimContract } from "./store-contract/ClaimContract.ts"
+import { cleaningContract } from "./store-contract/CleaningContract.ts"
 import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
 import { dueContract } from "./store-contract/DueContract.ts"
 import { feedContract } from "./store-contract/FeedContract.ts"
@@ -64,6 +65,7 @@ export const storeContract = <E>(
       webhookContract(it, clock)
       notificationContract(it)
       webhookDeliveryContract(it)
+      cleaningContract(it)
       organizationContract(it)
       tenantContract(it)
       healthContract(it)

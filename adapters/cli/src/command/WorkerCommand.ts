@@ -1,3 +1,4 @@
+import { webhookRetention } from "@svc/domain/workers/CleaningWorker"
 import { workerLayer } from "@svc/domain/workers/Worker"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
@@ -12,12 +13,13 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
-  const { logLevel, masterKeys, store, webhookLoopback } = yield* workerConfig
+  const { logLevel, masterKeys, store, webhookLoopback, webhookRetentionDays } = yield* workerConfig
   const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
   )
   return yield* startAndStopLogs.pipe(
     Layer.provide(workerLayer),
+    Layer.provide(webhookRetention(webhookRetentionDays)),
     Layer.provide(
       Layer.mergeAll(
         // A worker signs no evidence, but a wrong master key must stop its start before it wastes webhook attempts.

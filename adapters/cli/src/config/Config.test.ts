@@ -38,6 +38,7 @@ describe("settings of svc serve", () => {
         rateLimit: { rate: 100, burst: 200 },
         trustedProxies: NO_PROXIES,
         webhookLoopback: false,
+        webhookRetentionDays: 30,
         logLevel: "Info"
       })
     })
@@ -93,6 +94,10 @@ describe("settings of svc serve", () => {
     ["SVC_MASTER_KEY", `${MASTER_KEY}=`],
     ["SVC_MASTER_KEY", MASTER_KEY.slice(1)],
     ["SVC_MASTER_KEY_PREVIOUS", "secret"],
+    ["SVC_WEBHOOK_RETENTION_DAYS", "0"],
+    ["SVC_WEBHOOK_RETENTION_DAYS", "36501"],
+    ["SVC_WEBHOOK_RETENTION_DAYS", "1.5"],
+    ["SVC_WEBHOOK_RETENTION_DAYS", "off"],
     ["SVC_RATE_LIMIT", "0"],
     ["SVC_RATE_LIMIT", "1:0"],
     ["SVC_RATE_LIMIT", "on"],
@@ -303,6 +308,12 @@ describe("settings of svc worker", () => {
       assert.strictEqual(Redacted.value(config.store.postgres), url)
       assert.strictEqual(config.logLevel, "Info")
       assert.isFalse(config.webhookLoopback)
+      assert.strictEqual(config.webhookRetentionDays, 30)
+      const longer = { ...needed, SVC_WEBHOOK_RETENTION_DAYS: "365" }
+      assert.strictEqual(
+        (yield* Effect.fromResult(yield* read(workerConfig, longer))).webhookRetentionDays,
+        365
+      )
       for (const store of ["memory", "pglite:.data/pglite"]) {
         const result = yield* read(workerConfig, { ...needed, SVC_STORE: store })
         const fault = Result.isFailure(result) ? result.failure : undefined
@@ -325,6 +336,7 @@ describe("settings of the development server", () => {
         port: 8080,
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },
+        webhookRetentionDays: 30,
         logLevel: "Info",
         dataDir: ".data"
       })

@@ -27,6 +27,7 @@ import {
   STORE,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
+  WEBHOOK_RETENTION_DAYS,
   WEBHOOK_SECRET
 } from "./Settings.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
@@ -49,11 +50,15 @@ export interface ServerConfig {
   readonly rateLimit: Rate | "off"
   readonly trustedProxies: TrustedProxies
   readonly webhookLoopback: boolean
+  readonly webhookRetentionDays: number
   readonly logLevel: LogLevel.LogLevel
 }
 
 /** The settings of the development server, which supplies the rest itself. */
-export type DevConfig = Pick<ServerConfig, "store" | "port" | "approvalPort" | "rateLimit" | "logLevel"> & {
+export type DevConfig = Pick<
+  ServerConfig,
+  "store" | "port" | "approvalPort" | "rateLimit" | "webhookRetentionDays" | "logLevel"
+> & {
   readonly host: string
   readonly dataDir: string
 }
@@ -112,6 +117,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
     rateLimit: required(RATE_LIMIT),
     trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
     webhookLoopback: readLoopback,
+    webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
     logLevel: required(LOG_LEVEL)
   }),
   ({ origins, ports, ...others }) => ({ ...others, ...origins, ...ports })
@@ -150,6 +156,7 @@ export const workerConfig = validateAll({
   store: serverStoreConfig,
   masterKeys: masterKeyConfig,
   webhookLoopback: readLoopback,
+  webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
   logLevel: required(LOG_LEVEL)
 })
 
@@ -161,6 +168,7 @@ export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.map(
     host: required(DEV_HOST_SETTING),
     ports: readPorts,
     rateLimit: required(RATE_LIMIT),
+    webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
     logLevel: required(LOG_LEVEL)
   }),
   ({ ports, store, ...others }) => ({

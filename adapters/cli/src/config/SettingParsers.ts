@@ -44,6 +44,14 @@ export const parseRate = (text: string): Rate | "off" | undefined => {
   return isValid ? limit : undefined
 }
 
+const MAX_RETENTION_DAYS = 36_500
+
+/** A whole number of days. */
+export const parseRetentionDays = (text: string): number | undefined => {
+  const days = /^[1-9]\d{0,4}$/u.test(text) ? Number(text) : undefined
+  return days !== undefined && days <= MAX_RETENTION_DAYS ? days : undefined
+}
+
 export const LOG_LEVELS: Readonly<Record<string, LogLevel.LogLevel>> = {
   debug: "Debug",
   info: "Info",

@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import { WEBHOOK_RETENTION_DAYS as DEFAULT_RETENTION_DAYS } from "@svc/domain/workers/CleaningWorker"
 import { DEFAULT_RATE } from "@svc/http-server/gate/RateLimit"
 import { parseTrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { parsePort } from "./Port.ts"
@@ -11,6 +12,7 @@ import {
   parseMasterKey,
   parseOrigin,
   parseRate,
+  parseRetentionDays,
   parseWebhookSecret
 } from "./SettingParsers.ts"
 import { parseStore, STORE_FORM, storeUrlFault } from "./StoreSetting.ts"
@@ -127,6 +129,14 @@ export const WEBHOOK_ALLOW_LOOPBACK = {
   form: "true or false (false in the live environment)",
   byDefault: "false",
   parse: oneOfWords("true", "false")
+} as const satisfies Setting<unknown>
+
+export const WEBHOOK_RETENTION_DAYS = {
+  name: "SVC_WEBHOOK_RETENTION_DAYS",
+  meaning: "How long webhook deliveries are kept after they were delivered or exhausted.",
+  form: "a whole number of days from 1 to 36500",
+  byDefault: String(DEFAULT_RETENTION_DAYS),
+  parse: parseRetentionDays
 } as const satisfies Setting<unknown>
 
 export const LOG_LEVEL = {

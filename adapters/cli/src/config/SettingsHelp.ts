@@ -21,6 +21,7 @@ import {
   SERVER_URL,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
+  WEBHOOK_RETENTION_DAYS,
   WEBHOOK_SECRET
 } from "./Settings.ts"
 
@@ -38,6 +39,7 @@ export const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   RATE_LIMIT,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
+  WEBHOOK_RETENTION_DAYS,
   LOG_LEVEL
 ]
 
@@ -48,13 +50,21 @@ export const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   DEV_STORE,
   DATA_DIR,
   RATE_LIMIT,
+  WEBHOOK_RETENTION_DAYS,
   LOG_LEVEL
 ]
 
 /** The settings that commands read, as listed in their help. */
 export const SETTINGS_OF = {
   serve: SERVER_SETTINGS,
-  worker: [SERVER_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS, WEBHOOK_ALLOW_LOOPBACK, LOG_LEVEL],
+  worker: [
+    SERVER_STORE,
+    MASTER_KEY,
+    MASTER_KEY_PREVIOUS,
+    WEBHOOK_ALLOW_LOOPBACK,
+    WEBHOOK_RETENTION_DAYS,
+    LOG_LEVEL
+  ],
   migrate: [SERVER_STORE],
   listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],
   webhookSecret: [WEBHOOK_SECRET],

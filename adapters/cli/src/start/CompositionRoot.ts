@@ -1,5 +1,6 @@
 import { allowsLocalhostReturn } from "@svc/domain/approval/ReturnUrl"
 import { Deployment } from "@svc/domain/ports/Deployment"
+import { webhookRetention } from "@svc/domain/workers/CleaningWorker"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
 import { fetchKeySet } from "@svc/guarded-http/KeySetFetch"
 import { dnsResolve } from "@svc/guarded-http/NameResolver"
@@ -47,6 +48,7 @@ export const portsLayer = (config: ServerConfig, options: StoreOptions) =>
     }),
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
+    webhookRetention(config.webhookRetentionDays),
     deploymentLayer(config)
   )
 

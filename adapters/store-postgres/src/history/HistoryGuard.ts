@@ -4,6 +4,7 @@ import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { type DatabaseIdentity, type HistoryState, StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
@@ -101,7 +102,7 @@ const makeWatch = (
 }
 
 /**
- * Guards every operation that records something or returns positions. Results of webhook attempts and releases of leases
+ * Guards every operation that records or removes something or returns positions. Results of webhook attempts and releases of leases
  * are let through, because they decide nothing.
  */
 const withWatch = <Others>(
@@ -120,6 +121,7 @@ const withWatch = <Others>(
   const subjects = Context.get(ports, SubjectStore)
   const leases = Context.get(ports, DueLeases)
   const webhooks = Context.get(ports, WebhookStore)
+  const cleaning = Context.get(ports, StoreCleaning)
   const health = Context.get(ports, StoreHealth)
   return ports.pipe(
     Context.add(MandateStore, { ...mandates, append: guard(mandates.append) }),
@@ -132,6 +134,7 @@ const withWatch = <Others>(
       addDelivery: guard(webhooks.addDelivery),
       leaseDue: guard(webhooks.leaseDue)
     }),
+    Context.add(StoreCleaning, { clean: guard(cleaning.clean) }),
     Context.add(StoreHealth, {
       faults: Effect.gen(function* () {
         const faults = yield* health.faults

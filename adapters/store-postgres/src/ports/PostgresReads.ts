@@ -87,7 +87,7 @@ from clock
         filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
       from (
         select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = $1::text and a.mandate = ${mandate} and a.reservation is not null
+          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
           offset 0
       ) r
   ) o`
@@ -229,7 +229,8 @@ from clock
       offset 0
   ) c on true
   left join lateral (
-    select s.mandate, s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot from {schema}.stream s
+    select s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot, s.open_authorizations
+      from {schema}.stream s
       where s.organization = asked.organization and s.mandate = coalesce(n.mandate, asked.mandate)
       offset 0
   ) s on true
@@ -239,7 +240,7 @@ from clock
         filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
       from (
         select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = asked.organization and a.mandate = s.mandate and a.reservation is not null
+          where a.organization = asked.organization and a.authorization_id = any (s.open_authorizations)
           offset 0
       ) r
   ) o on true`
@@ -307,9 +308,11 @@ const listMandatesStatement = ({ after, state, subject }: Filters): string => {
   select ${CLOCK} as now, $2::text as subject, $3::text as after, $4::text as state
 )
 select clock.now as clock,
-  array(select s.mandate from {schema}.stream s
-    where s.organization = $1::text and s.next_due <= clock.now${shown}
-    order by s.next_due, s.mandate limit ${DUE_STREAMS_PER_LIST + 1}) as due,
+  array(select d.mandate from (
+    select s.mandate, s.next_due from {schema}.stream s
+      where s.organization = $1::text and s.wake_at <= clock.now and s.next_due <= clock.now${shown}
+      order by s.wake_at, s.mandate limit ${DUE_STREAMS_PER_LIST + 1}
+  ) d order by d.next_due, d.mandate) as due,
   array(select s.snapshot from {schema}.stream s
     where s.organization = $1::text${shown}${state ? " and s.state = $4" : ""}
     order by s.mandate desc limit $5::bigint) as snapshots
@@ -350,11 +353,17 @@ interface AuthorizationListRow {
   readonly records: ReadonlyArray<string>
 }
 
-/** Rows of a mandate: any, those of the state `$5`, or those that are open, which are few and have an index of their own. */
+/** Rows of a mandate: any, those of the final state `$5`, or those that are open, which its stream names. */
 const ANY_ROW = `select a.record, a.ordinal from {schema}.authorization_row a
     where a.organization = $1::text and a.mandate = $2::text`
-const ROW_OF_STATE = `${ANY_ROW} and a.state = $5::text`
-const OPEN_ROW = `${ANY_ROW} and a.reservation is not null offset 0`
+const ROW_OF_STATE = `select a.record, c.ordinal from {schema}.closed_authorization c
+    cross join lateral (
+      select a.record from {schema}.authorization_row a
+        where a.organization = $1::text and a.authorization_id = c.authorization_id offset 0
+    ) a
+    where c.organization = $1::text and c.mandate = $2::text and c.state = $5::text`
+const OPEN_ROW = `select a.record, a.ordinal from {schema}.authorization_row a
+    where a.organization = $1::text and a.authorization_id = any (s.open_authorizations) offset 0`
 
 const listAuthorizationsStatement = (rows: string): string => `select ${CLOCK} as clock,
   s.occurred_at, s.next_due, s.snapshot,

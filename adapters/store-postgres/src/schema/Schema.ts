@@ -1,4 +1,5 @@
 import { acknowledgeHistory } from "./operation/AcknowledgeHistory.ts"
+import { cleanOrganizations } from "./operation/CleanOrganizations.ts"
 import { databaseIdentity } from "./operation/DatabaseIdentity.ts"
 import { firstHistory } from "./operation/FirstHistory.ts"
 import { historyState } from "./operation/HistoryState.ts"
@@ -53,6 +54,7 @@ const FUNCTIONS = [
   webhookQueues,
   leaseWebhookAttempts,
   recordWebhookEnds,
+  cleanOrganizations,
   rotateSigningKey,
   withdrawSigningKey,
   databaseIdentity,

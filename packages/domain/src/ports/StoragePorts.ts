@@ -2,6 +2,7 @@ import type { DueLeases } from "./DueLeases.ts"
 import type { EventFeed } from "./EventFeed.ts"
 import type { MandateStore } from "./MandateStore.ts"
 import type { Organizations } from "./Organizations.ts"
+import type { StoreCleaning } from "./StoreCleaning.ts"
 import type { StoreHealth } from "./StoreHealth.ts"
 import type { SubjectStore } from "./SubjectStore.ts"
 import type { WebhookStore } from "./WebhookStore.ts"
@@ -15,3 +16,4 @@ export type StoragePorts =
   | DueLeases
   | WebhookStore
   | StoreHealth
+  | StoreCleaning

@@ -33,18 +33,26 @@ declare
   v_change integer;
   v_seq bigint[];
   v_has_endpoints boolean;
+  v_row integer := 1;
+  v_first integer[]; -- place of the first row of each change, which stand together in the order of the changes
 begin
   o_outcomes := array_fill('alone'::text, array[v_count]);
   v_seq := array_fill(0::bigint, array[v_count]);
 
   for v_at in 1 .. v_count loop
+    v_first[v_at] := v_row;
+    while p_row_changes[v_row]::integer = v_at loop v_row := v_row + 1; end loop;
+    v_first[v_at + 1] := v_row;
     if p_expected[v_at] = '' then
       continue when p_before_hashes[v_at] <> '';
       insert into {schema}.stream (organization, mandate, revision, seq, hash, occurred_at, bytes, schema, state,
-          subject, next_due, snapshot)
+          subject, next_due, wake_at, open_authorizations, snapshot)
         values (p_organizations[v_at], p_mandates[v_at], 1, p_seqs[v_at]::bigint, p_hashes[v_at],
           p_occurred_at[v_at]::bigint, p_bytes[v_at]::bigint, p_schema, p_states[v_at],
-          p_subjects[v_at], nullif(p_next_due[v_at], '')::bigint, p_snapshots[v_at])
+          p_subjects[v_at], nullif(p_next_due[v_at], '')::bigint, nullif(p_next_due[v_at], '')::bigint,
+          array(select r.id from unnest(p_rows[v_first[v_at]:v_first[v_at + 1] - 1],
+            p_reservations[v_first[v_at]:v_first[v_at + 1] - 1]) r (id, reservation) where r.reservation <> ''),
+          p_snapshots[v_at])
         on conflict do nothing;
       if found then o_outcomes[v_at] := 'held'; end if;
       v_new[v_at] := found;
@@ -96,7 +104,16 @@ begin
     if o_outcomes[v_at] = 'held' and p_expected[v_at] <> '' then
       update {schema}.stream s set revision = s.revision + 1, seq = p_seqs[v_at]::bigint, hash = p_hashes[v_at],
           occurred_at = p_occurred_at[v_at]::bigint, bytes = p_bytes[v_at]::bigint, schema = p_schema,
-          state = p_states[v_at], next_due = nullif(p_next_due[v_at], '')::bigint, snapshot = p_snapshots[v_at]
+          state = p_states[v_at], next_due = nullif(p_next_due[v_at], '')::bigint, snapshot = p_snapshots[v_at],
+          wake_at = case when s.wake_at > p_occurred_at[v_at]::bigint
+            and s.wake_at <= nullif(p_next_due[v_at], '')::bigint then s.wake_at
+            else nullif(p_next_due[v_at], '')::bigint end,
+          open_authorizations = case when v_first[v_at] = v_first[v_at + 1] then s.open_authorizations
+            else array(select o from unnest(s.open_authorizations) o
+                where o <> all (p_rows[v_first[v_at]:v_first[v_at + 1] - 1]))
+              || array(select r.id from unnest(p_rows[v_first[v_at]:v_first[v_at + 1] - 1],
+                p_reservations[v_first[v_at]:v_first[v_at + 1] - 1]) r (id, reservation)
+                where r.reservation <> '') end
         where s.organization = p_organizations[v_at] and s.mandate = p_mandates[v_at];
     end if;
   end loop;
@@ -132,6 +149,12 @@ begin
   for v_at in 1 .. cardinality(p_rows) loop
     v_change := p_row_changes[v_at]::integer;
     continue when o_outcomes[v_change] <> 'held';
+    if p_row_states[v_at] <> 'RESERVED' then
+      insert into {schema}.closed_authorization (organization, mandate, state, ordinal, authorization_id)
+        values (p_organizations[v_change], p_mandates[v_change], p_row_states[v_at], p_ordinals[v_at]::bigint,
+          p_rows[v_at])
+        on conflict do nothing;
+    end if;
     insert into {schema}.authorization_row as a (organization, authorization_id, mandate, ordinal, state,
         expires_at, reservation, record)
       values (p_organizations[v_change], p_rows[v_at], p_mandates[v_change], p_ordinals[v_at]::bigint,

@@ -9,8 +9,9 @@
  * change, so that the first of several taken ones is reported.
  *
  * One statement locks the stream and advances it if the change can follow. Otherwise the stream is read without a lock to
- * find the reason. An authorization that is closed most likely exists, so it is updated first; one that is open or was
- * refused is most likely new, so it is inserted first.
+ * find the reason. `wake_at` changes only to an earlier instant or after it has come, which keeps the update heap-only. An
+ * authorization that is closed most likely exists, so it is updated first; one that is open or was refused is most likely
+ * new, so it is inserted first.
  */
 export const appendOne = `
 create or replace function {schema}.append_one(
@@ -37,20 +38,27 @@ declare
   v_lost integer;
   v_is_own boolean;
   v_has_endpoints boolean;
+  v_opened text[] := '{}';
 begin
+  for v_at in 1 .. cardinality(p_ids) loop
+    if p_reservations[v_at] <> '' then v_opened := v_opened || p_ids[v_at]; end if;
+  end loop;
   if p_expected is null then
     o_revision := 1;
     insert into {schema}.stream (organization, mandate, revision, seq, hash, occurred_at, bytes, schema, state,
-        subject, next_due, snapshot)
+        subject, next_due, wake_at, open_authorizations, snapshot)
       values (p_organization, p_mandate, 1, p_seq, p_hash, p_occurred_at, p_bytes, p_schema, p_state,
-        p_subject, p_next_due, p_snapshot)
+        p_subject, p_next_due, p_next_due, v_opened, p_snapshot)
       on conflict do nothing;
     if not found then o_outcome := 'stale'; raise sqlstate 'SV000'; end if;
     v_follows := p_before_hash is null;
   else
     o_revision := p_expected + 1;
     update {schema}.stream s set revision = o_revision, seq = p_seq, hash = p_hash, occurred_at = p_occurred_at,
-        bytes = p_bytes, schema = p_schema, state = p_state, next_due = p_next_due, snapshot = p_snapshot
+        bytes = p_bytes, schema = p_schema, state = p_state, next_due = p_next_due, snapshot = p_snapshot,
+        wake_at = case when s.wake_at > p_occurred_at and s.wake_at <= p_next_due then s.wake_at else p_next_due end,
+        open_authorizations = case when cardinality(p_ids) = 0 then s.open_authorizations
+          else array(select o from unnest(s.open_authorizations) o where o <> all (p_ids)) || v_opened end
       where s.organization = p_organization and s.mandate = p_mandate
         and s.revision = p_expected and s.schema <= p_schema and s.seq = p_before_seq and s.hash = p_before_hash
         and s.bytes = p_before_bytes and s.occurred_at = p_before_occurred_at;
@@ -127,8 +135,11 @@ begin
   o_detail := 'an authorization is of another mandate or order';
   for v_at in 1 .. cardinality(p_ids) loop
     v_is_own := null;
+    if p_states[v_at] <> 'RESERVED' then
+      insert into {schema}.closed_authorization (organization, mandate, state, ordinal, authorization_id)
+        values (p_organization, p_mandate, p_states[v_at], p_ordinals[v_at], p_ids[v_at]) on conflict do nothing;
+    end if;
     if p_states[v_at] not in ('RESERVED', 'DENIED', 'INDETERMINATE') then
-      -- By the key alone: a plan made on few rows may prefer another index that names the mandate, and read all of it.
       update {schema}.authorization_row a set state = p_states[v_at],
           expires_at = nullif(p_expiries[v_at], '')::bigint, reservation = nullif(p_reservations[v_at], ''),
           record = p_records[v_at]

@@ -13,7 +13,8 @@ create table {schema}.approval_session (
   primary key (organization, session)
 );
 create unique index approval_session_token on {schema}.approval_session (token_hash);
-create index approval_session_ordinal on {schema}.approval_session (organization, mandate, ordinal);
+create index approval_session_ordinal on {schema}.approval_session (organization, mandate, ordinal)
+  where ordinal is not null;
 
 create table {schema}.subject (
   organization text collate "C" not null,

@@ -3,8 +3,7 @@
  * for what does not exist. The stream is that of a mandate, an authorization, an approval session, or a session's token; a
  * token may be looked up without its organization.
  *
- * Open reservations are found by their own index, and named rows by their key alone: a plan made on few rows may prefer the
- * index by state, which keeps an entry of every earlier reservation until the table is vacuumed.
+ * Open reservations are found by their keys, which the stream names.
  */
 export const loadStream = `
 create or replace function {schema}.load_stream(
@@ -21,6 +20,7 @@ declare
   v_session text;
   v_subject text;
   v_now bigint;
+  v_open text[];
 begin
   o_clock := {schema}.store_clock();
   o_organization := p_organization;
@@ -53,8 +53,8 @@ begin
   end if;
   if v_mandate is null then return; end if;
 
-  select s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot, s.subject
-    into o_revision, o_seq, o_hash, o_occurred_at, o_bytes, o_snapshot, v_subject
+  select s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot, s.subject, s.open_authorizations
+    into o_revision, o_seq, o_hash, o_occurred_at, o_bytes, o_snapshot, v_subject, v_open
     from {schema}.stream s where s.organization = o_organization and s.mandate = v_mandate;
   if not found then return; end if;
   v_now := greatest(o_clock, o_occurred_at);
@@ -63,7 +63,7 @@ begin
       array_agg(o.record order by o.ordinal) filter (where o.expires_at <= v_now)
     into o_open, o_due from (
       select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-        where a.organization = o_organization and a.mandate = v_mandate and a.reservation is not null
+        where a.organization = o_organization and a.authorization_id = any (v_open)
         offset 0
     ) o;
   if p_kind = 'authorization' then p_authorizations := p_authorizations || p_reference; end if;
@@ -79,7 +79,7 @@ begin
   if p_approval then
     if v_session is null then
       select s.record into o_session from {schema}.approval_session s
-        where s.organization = o_organization and s.mandate = v_mandate order by s.ordinal desc limit 1;
+        where s.organization = o_organization and s.mandate = v_mandate and s.ordinal > 0 order by s.ordinal desc limit 1;
     else
       select s.record into o_session from {schema}.approval_session s
         where s.organization = o_organization and s.session = v_session;

@@ -4,6 +4,13 @@
  * The state of the domain is stored as text in `snapshot`, `record` and `reservation`; the other columns serve the
  * conditions of statements. Instants are nanoseconds since the epoch. Those beyond the range of a bigint are clamped to it
  * and only compared.
+ *
+ * No index of `stream` or `authorization_row` has a column that an append usually changes, and their pages keep room for the
+ * next version of a row, so that most updates are heap-only: they add no entry to any index and leave nothing to vacuum.
+ *
+ * Indexes beside the primary key are partial even where their condition holds for every row: `is not null` is implied only by
+ * statements that compare that column. A look-up by key has then no other index to choose, and a plan made while tables are
+ * small or organizations even cannot read all rows of one.
  */
 export const streamTables = `
 create table {schema}.stream (
@@ -18,13 +25,15 @@ create table {schema}.stream (
   state text collate "C" not null,
   subject text collate "C" not null,
   next_due bigint, -- when the next transition is due by time alone
+  wake_at bigint, -- when to look whether it is due: not after next_due, and null with it
+  open_authorizations text[] collate "C" not null default '{}',
   snapshot text not null,
   primary key (organization, mandate)
-);
-create index stream_subject on {schema}.stream (organization, subject, mandate);
-create index stream_state on {schema}.stream (organization, state, mandate);
-create index stream_due on {schema}.stream (organization, next_due, mandate) where next_due is not null;
-create index stream_due_of_all on {schema}.stream (next_due, mandate) where next_due is not null;
+) with (fillfactor = 60);
+create index stream_subject on {schema}.stream (organization, subject, mandate) where subject is not null;
+create index stream_state on {schema}.stream (organization, state, mandate) where state is not null;
+create index stream_wake on {schema}.stream (organization, wake_at, mandate) where wake_at is not null;
+create index stream_wake_of_all on {schema}.stream (wake_at, mandate) where wake_at is not null;
 
 -- The text is never rewritten. The position orders an organization's events over all its mandates: by the transaction that
 -- recorded them, and within one by mandate and seq. A transaction gets its number before it writes, and a reader who stays
@@ -43,9 +52,7 @@ create table {schema}.event (
 );
 create index event_feed on {schema}.event (organization, position, mandate, seq);
 
--- expires_at and reservation are set while the authorization is open. The index of those reuses its entries, since at most
--- 256 may be open at a time, whereas the one by state keeps an entry of each reservation that there ever was until the
--- table is vacuumed.
+-- expires_at and reservation are set while the authorization is open; the stream names those that are.
 create table {schema}.authorization_row (
   organization text collate "C" not null,
   authorization_id text collate "C" not null,
@@ -56,14 +63,24 @@ create table {schema}.authorization_row (
   reservation text,
   record text not null,
   primary key (organization, authorization_id)
+) with (fillfactor = 55);
+create unique index authorization_row_ordinal on {schema}.authorization_row (organization, mandate, ordinal)
+  where ordinal is not null;
+
+-- Which authorizations have reached which final state, to list them by it: an index of the rows themselves would gain an
+-- entry of all their indexes when one closes. A row is written once.
+create table {schema}.closed_authorization (
+  organization text collate "C" not null,
+  mandate text collate "C" not null,
+  state text collate "C" not null,
+  ordinal bigint not null,
+  authorization_id text collate "C" not null,
+  primary key (organization, mandate, state, ordinal)
 );
-create unique index authorization_row_ordinal on {schema}.authorization_row (organization, mandate, ordinal);
-create index authorization_row_state on {schema}.authorization_row (organization, mandate, state, ordinal);
-create index authorization_row_open on {schema}.authorization_row (organization, mandate, (ordinal % 256))
-  where reservation is not null;
 
 -- Names that may be used once: idempotency keys, commitments, identity assertions, challenges. The fingerprint says whether
--- a repetition asks for the same, the resource what came of it. One that has expired may be taken again.
+-- a repetition asks for the same, the resource what came of it. One that has expired may be taken again. The key of a
+-- redelivery or a test is removed with its delivery.
 create table {schema}.claim (
   organization text collate "C" not null,
   kind text collate "C" not null,
@@ -73,4 +90,7 @@ create table {schema}.claim (
   expires_at bigint,
   primary key (organization, kind, name)
 );
+create index claim_expiry on {schema}.claim (organization, expires_at) where expires_at is not null;
+create index claim_of_delivery on {schema}.claim (organization, resource)
+  where kind = 'idempotency_key' and left(resource, 4) = 'dlv_';
 `

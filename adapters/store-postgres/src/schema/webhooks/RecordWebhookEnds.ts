@@ -15,6 +15,7 @@ language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_m
 declare
   v_taken bigint[];
   v_stale bigint[];
+  v_clock bigint := {schema}.store_clock();
 begin
   if cardinality(p_endpoints) = 1 then
     select array_agg(1) into v_taken from (
@@ -49,6 +50,7 @@ begin
       attempts = d.attempts,
       queue = case when d.state <> 'pending' then null when p_statuses[d.place] = 'active' then 'later'
         else 'frozen' end,
+      ended_at = case when d.state <> 'pending' then v_clock end,
       open_token = null, open_at = null, open_expires_at = null, open_generation = null
     from unnest(p_places::bigint[], p_deliveries, p_states, p_next_attempts, p_attempts)
       d (place, delivery, state, next_attempt, attempts)

@@ -41,12 +41,15 @@ create table {schema}.webhook_delivery (
   open_generation bigint,
   attempts text,
   body text not null,
+  ended_at bigint, -- when the state became final
   primary key (organization, endpoint, delivery)
 );
 create index webhook_delivery_queue on {schema}.webhook_delivery
   (queue, endpoint, organization, next_attempt_at, delivery) where queue is not null;
 create index webhook_delivery_later on {schema}.webhook_delivery (next_attempt_at) where queue = 'later';
 create index webhook_delivery_open on {schema}.webhook_delivery (organization, endpoint) where open_token is not null;
+create index webhook_delivery_ended on {schema}.webhook_delivery (organization, endpoint, ended_at)
+  where state <> 'pending';
 create index webhook_delivery_expiry on {schema}.webhook_delivery (open_expires_at) where open_token is not null;
 
 -- A row for each endpoint, locked by whoever opens attempts of it, so that their number is exact. The endpoint's own row is

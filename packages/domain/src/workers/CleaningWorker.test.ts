@@ -1,0 +1,127 @@
+import { assert, describe, it } from "@effect/vitest"
+import { singleBody, storedJournal } from "@svc/testkit/ProgramHarness"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
+import { makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { StoreUnavailable } from "../ports/MandateStore.ts"
+import { StoreCleaning } from "../ports/StoreCleaning.ts"
+import { listWebhookDeliveries } from "../programs/WebhookDeliveries.ts"
+import {
+  CLEANING_BATCH,
+  CLEANING_INTERVAL_MILLISECONDS,
+  CLEANING_ORGANIZATIONS,
+  CLEANING_PAUSE_MILLISECONDS,
+  cleaningWorker,
+  EXPIRED_CLAIM_KEPT,
+  NANOS_PER_DAY,
+  WebhookRetention
+} from "./CleaningWorker.ts"
+import { webhookWorker } from "./WebhookWorker.ts"
+import { IDLE_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
+
+type Step = Parameters<StoreCleaning["Service"]["clean"]>[0]
+
+/** A store of organizations `a` to `c`, one of which each step looks at. It may be made to fail. */
+const threeOrganizations = () => {
+  const seen = { steps: [] as Step[], unavailable: false }
+  const clean = (step: Step) =>
+    Effect.suspend(() => {
+      seen.steps.push(step)
+      if (seen.unavailable) return Effect.fail(new StoreUnavailable({}))
+      const next = { "": "a", a: "b", b: "c" }[step.after ?? ""]
+      return Effect.succeed({ removed: 1, ...(next === undefined ? {} : { next }) })
+    })
+  return { seen, layer: Layer.succeed(StoreCleaning, { clean }) }
+}
+
+const placesOf = (steps: ReadonlyArray<Step>) => steps.map(({ after }) => after)
+
+describe("the cleaning worker", () => {
+  it.effect("goes from organization to organization with pauses, and begins again after a longer one", () => {
+    const { layer, seen } = threeOrganizations()
+    return Effect.gen(function* () {
+      yield* fromTheStart
+      const worker = yield* Effect.forkChild(cleaningWorker)
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(placesOf(seen.steps), [undefined])
+      yield* TestClock.adjust(CLEANING_PAUSE_MILLISECONDS)
+      assert.deepStrictEqual(placesOf(seen.steps), [undefined, "a"])
+      yield* TestClock.adjust(2 * CLEANING_PAUSE_MILLISECONDS)
+      assert.deepStrictEqual(placesOf(seen.steps), [undefined, "a", "b", "c"])
+      yield* TestClock.adjust(CLEANING_INTERVAL_MILLISECONDS - 1)
+      assert.lengthOf(seen.steps, 4)
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(placesOf(seen.steps).slice(4), [undefined])
+      yield* Fiber.interrupt(worker)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("keeps deliveries for 30 days, or as long as it is told, and goes by its own clock too", () => {
+    const { layer, seen } = threeOrganizations()
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(1000)
+      const worker = yield* Effect.forkChild(cleaningWorker)
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(worker)
+      const told = yield* Effect.forkChild(
+        Effect.provideService(cleaningWorker, WebhookRetention, 7n * NANOS_PER_DAY)
+      )
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(told)
+      const step = { organizations: CLEANING_ORGANIZATIONS, limit: CLEANING_BATCH, now: 1_000_000_000n }
+      assert.deepStrictEqual(seen.steps, [
+        { ...step, keptFor: { deliveries: 30n * NANOS_PER_DAY, claims: EXPIRED_CLAIM_KEPT } },
+        { ...step, keptFor: { deliveries: 7n * NANOS_PER_DAY, claims: EXPIRED_CLAIM_KEPT } }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("asks less and less often while the store is unavailable, and continues where it was", () => {
+    const { layer, seen } = threeOrganizations()
+    return Effect.gen(function* () {
+      const worker = yield* Effect.forkChild(cleaningWorker)
+      yield* TestClock.adjust(0)
+      seen.unavailable = true
+      yield* TestClock.adjust(CLEANING_PAUSE_MILLISECONDS)
+      yield* TestClock.adjust(IDLE_PAUSE_MILLISECONDS)
+      yield* TestClock.adjust(2 * IDLE_PAUSE_MILLISECONDS)
+      assert.deepStrictEqual(placesOf(seen.steps), [undefined, "a", "a", "a"])
+      seen.unavailable = false
+      yield* TestClock.adjust(4 * IDLE_PAUSE_MILLISECONDS)
+      yield* TestClock.adjust(CLEANING_PAUSE_MILLISECONDS)
+      assert.deepStrictEqual(placesOf(seen.steps).slice(4), ["a", "b"])
+      yield* Fiber.interrupt(worker)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("removes deliveries once they are old enough, and nothing of the mandate", () => {
+    const { layer } = makeReceivers()
+    const caller = webhookCaller()
+    const organization = caller.organization.id
+    /** Runs a worker for a moment. */
+    const moment = <R>(worker: Effect.Effect<never, never, R>) =>
+      Effect.gen(function* () {
+        const running = yield* Effect.forkChild(worker)
+        yield* TestClock.adjust("2 seconds")
+        yield* Fiber.interrupt(running)
+      })
+    return Effect.gen(function* () {
+      yield* fromTheStart
+      const { id } = (yield* caller.register()).resource
+      const { resource } = yield* caller.create(singleBody())
+      yield* moment(webhookWorker)
+      const deliveries = Effect.map(
+        listWebhookDeliveries({ organization, endpointId: id, limit: 10 }),
+        ({ data }) => data.map(({ state }) => state)
+      )
+      yield* TestClock.adjust("29 days")
+      yield* moment(cleaningWorker)
+      assert.deepStrictEqual(yield* deliveries, ["delivered"])
+      yield* TestClock.adjust("1 day")
+      yield* moment(cleaningWorker)
+      assert.deepStrictEqual(yield* deliveries, [])
+      assert.lengthOf(yield* storedJournal(organization, resource.id), 1)
+    }).pipe(Effect.scoped, Effect.provide(Layer.merge(memoryPrograms(), layer)))
+  })
+})

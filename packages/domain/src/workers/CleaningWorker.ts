@@ -1,0 +1,85 @@
+import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
+import { Clock, Context, Effect, Layer } from "effect"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { StoreCleaning } from "../ports/StoreCleaning.ts"
+import { pauseAfterFailures } from "./WorkerPause.ts"
+
+const SECONDS_PER_DAY = 86_400n
+
+export const NANOS_PER_DAY: Nanos = SECONDS_PER_DAY * NANOS_PER_SECOND
+
+/** How long webhook deliveries are kept after they ended, by default, in days. */
+export const WEBHOOK_RETENTION_DAYS = 30
+
+/** How long webhook deliveries are kept after they ended. */
+export const WebhookRetention = Context.Reference<Nanos>("@svc/domain/workers/WebhookRetention", {
+  defaultValue: () => BigInt(WEBHOOK_RETENTION_DAYS) * NANOS_PER_DAY
+})
+
+/** Keeps webhook deliveries for so many days after they ended. */
+export const webhookRetention = (days: number): Layer.Layer<never> =>
+  Layer.succeed(WebhookRetention, BigInt(days) * NANOS_PER_DAY)
+
+/** How long a claim is kept after it expired, for a store's clock that is set back. */
+export const EXPIRED_CLAIM_KEPT: Nanos = NANOS_PER_DAY
+
+/** Rows that one step removes at most, so that it holds its locks for milliseconds. */
+export const CLEANING_BATCH = 500
+/** Organizations that one step looks at. */
+export const CLEANING_ORGANIZATIONS = 100
+/** Pause between two steps, in milliseconds: cleaning leaves the store to others most of the time. */
+export const CLEANING_PAUSE_MILLISECONDS = 200
+/** Pause after the last organization, in milliseconds. */
+export const CLEANING_INTERVAL_MILLISECONDS = 600_000
+
+/** What the next step begins with. */
+interface Progress {
+  readonly after: string | undefined
+  readonly failures: number
+  readonly pauseMilliseconds: number
+}
+
+const step = Effect.fnUntraced(function* (
+  after: string | undefined
+): Effect.fn.Return<Progress, StoreUnavailable, StoreCleaning> {
+  const store = yield* StoreCleaning
+  const deliveries = yield* WebhookRetention
+  const { next, removed } = yield* store.clean({
+    ...(after === undefined ? {} : { after }),
+    organizations: CLEANING_ORGANIZATIONS,
+    limit: CLEANING_BATCH,
+    now: yield* Clock.currentTimeNanos,
+    keptFor: { deliveries, claims: EXPIRED_CLAIM_KEPT }
+  })
+  if (removed > 0) yield* Effect.annotateLogs(Effect.logDebug("old rows are removed"), { rows: removed })
+  return {
+    after: next,
+    failures: 0,
+    pauseMilliseconds: next === undefined ? CLEANING_INTERVAL_MILLISECONDS : CLEANING_PAUSE_MILLISECONDS
+  }
+})
+
+/** A step that is begun is finished even if the worker is interrupted. */
+const stepOrPause = ({ after, failures }: Progress): Effect.Effect<Progress, never, StoreCleaning> =>
+  Effect.matchCauseEffect(Effect.uninterruptible(step(after)), {
+    onSuccess: Effect.succeed,
+    onFailure: (cause) => {
+      const pauseMilliseconds = pauseAfterFailures(failures + 1)
+      return Effect.logWarning("old rows cannot be removed; trying again", cause).pipe(
+        Effect.annotateLogs({ pause_ms: pauseMilliseconds }),
+        Effect.as({ after, failures: failures + 1, pauseMilliseconds })
+      )
+    }
+  })
+
+/**
+ * Removes what nobody needs any more, organization by organization in small steps, until it is interrupted. Any number of
+ * workers share one store. While the store is unavailable it asks less and less often, and recovers by itself.
+ */
+export const cleaningWorker: Effect.Effect<never, never, StoreCleaning> = Effect.gen(function* () {
+  let progress: Progress = { after: undefined, failures: 0, pauseMilliseconds: 0 }
+  for (;;) {
+    progress = yield* stepOrPause(progress)
+    yield* Effect.sleep(progress.pauseMilliseconds)
+  }
+})
