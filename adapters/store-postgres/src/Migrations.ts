@@ -1,13 +1,15 @@
-import { schemaStatements } from "./schema/Schema.ts"
+import { baseline } from "./migrations/Baseline.ts"
+import { partitions } from "./migrations/Partitions.ts"
+import { secretTables } from "./migrations/SecretTables.ts"
 
 /*
- * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it. No
- * version has been published yet, so there is one step, which makes the current schema.
+ * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it, each a
+ * file in `migrations/`. Every change is made twice, in its file in `schema/` and in a step that is appended here; a test
+ * compares the results. A step that replaces a function takes its text from `schema/` until it is published.
  *
- * Publishing a version freezes its steps: the text of each moves to a file in `migrations/` (that of the first step is what
- * `schemaStatements` then is), and its checksum to `test/ReleasedMigrations.ts`. Every later change is made twice, in its
- * file in `schema/` and in a step that is appended here; a test compares the results. Servers of the previous release keep
- * running during a step, so what they call and read must stay until a later release.
+ * Publishing a version freezes its steps: the text of each is written out in its file, and its checksum goes to
+ * `test/ReleasedMigrations.ts`. Servers of the previous release keep running during a step, so what they call and read must
+ * stay until a later release.
  */
 
 /** One step from one version of the schema to the next. */
@@ -16,21 +18,27 @@ export interface Migration {
   readonly id: number
   /** Unique. The record of the steps taken identifies each by its name. */
   readonly name: string
-  /** Statements; `{schema}` stands for the quoted name of the schema. */
+  /**
+   * Statements; `{schema}` stands for the quoted name of the schema, and `{partitions}` for the number of partitions by
+   * organization that a new schema is to have, 0 for none. A step that is taken later must suit both forms: see
+   * `migrations/Partitions.ts`.
+   */
   readonly statements: string
 }
 
 /** All steps, in the order in which they are taken. */
 export const MIGRATIONS: ReadonlyArray<Migration> = [
-  { id: 1, name: "baseline", statements: schemaStatements }
+  { id: 1, name: "baseline", statements: baseline },
+  { id: 2, name: "secret_tables", statements: secretTables },
+  { id: 3, name: "partitions", statements: partitions }
 ]
 
 /** A schema's name as it is written in statements. */
 export const quoteSchema = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
 
-/** Replaces `{schema}` in statements by the name of a schema. */
-export const inSchema = (statements: string, schema: string): string =>
-  statements.replaceAll("{schema}", quoteSchema(schema))
+/** Replaces `{schema}` in statements by the name of a schema, and `{partitions}` by the number that it is made with. */
+export const inSchema = (statements: string, schema: string, partitionCount = 0): string =>
+  statements.replaceAll("{schema}", quoteSchema(schema)).replaceAll("{partitions}", String(partitionCount))
 
 /** Makes the table that records the steps taken. Safe to run again. */
 export const preparation = (schema: string): ReadonlyArray<string> => [
@@ -48,7 +56,11 @@ export const preparation = (schema: string): ReadonlyArray<string> => [
 /**
  * One step as one statement. It is taken entirely or not at all, and once even if several processes try at the same time.
  */
-export const migrationStatement = ({ id, name, statements }: Migration, schema: string): string =>
+export const migrationStatement = (
+  { id, name, statements }: Migration,
+  schema: string,
+  partitionCount = 0
+): string =>
   inSchema(
     `do $migration$
 begin
@@ -58,11 +70,15 @@ ${statements.trim()}
   insert into {schema}.migration (id, name) values (${id}, '${name}');
 end
 $migration$`,
-    schema
+    schema,
+    partitionCount
   )
 
 /** All statements that bring an empty database up to date, for an operator to read and run. */
-export const printedMigrations = (schema: string): string =>
-  [...preparation(schema), ...MIGRATIONS.map((migration) => migrationStatement(migration, schema))]
+export const printedMigrations = (schema: string, partitionCount = 0): string =>
+  [
+    ...preparation(schema),
+    ...MIGRATIONS.map((migration) => migrationStatement(migration, schema, partitionCount))
+  ]
     .map((statement) => `${statement};\n`)
     .join("\n")

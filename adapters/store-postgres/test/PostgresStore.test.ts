@@ -21,8 +21,8 @@ import { startRecorder } from "./WireRecorder.ts"
 
 /** What may look across organizations: secrets that name their organization, what is due, and what dead workers left. */
 const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly index: string }> = [
-  { text: /where k\.hash = \$1/u, index: "api_key_hash" },
-  { text: /where s\.token_hash = p_reference/u, index: "approval_session_token" },
+  { text: /where f\.hash = \$1/u, index: "api_key_secret_pkey" },
+  { text: /where t\.token_hash = p_reference/u, index: "approval_token_pkey" },
   { text: /where s\.next_due <= v_clock and coalesce/u, index: "stream_due_of_all" },
   { text: /where gone\.kind = 'due_stream'/u, index: "lease_expiry" },
   {
@@ -34,7 +34,14 @@ const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly inde
 ]
 
 /** Which steps of the schema were taken, and which histories it had: of the deployment, not of a request. And indexes. */
-const NO_DATA = new Set(["migration", "migration_pkey", "history", "history_pkey", "history_history_key"])
+const NO_DATA = new Set([
+  "migration",
+  "migration_pkey",
+  "history",
+  "history_pkey",
+  "history_history_key",
+  "partitioning"
+])
 
 /** What an operator's command runs, once, over all organizations. */
 const NO_REQUEST = new Set(["acknowledge_history"])
@@ -55,6 +62,11 @@ const recorder =
   server === undefined
     ? undefined
     : await startRecorder(server.url, { options: notesPlans ? NOTE_PLANS : "" })
+
+// The steps of the schema are no requests, so they are not recorded.
+if (server !== undefined) {
+  await Effect.runPromise(PostgresStore.migrateServer({ url: Redacted.make(server.url), schema }))
+}
 
 const store = () =>
   PostgresStore.layer({ url: Redacted.make(recorder?.url ?? ""), schema, migrations: "run" })

@@ -1,10 +1,13 @@
 import { acknowledgeHistory } from "./operation/AcknowledgeHistory.ts"
+import { apiKeySecretTable } from "./operation/ApiKeySecretTable.ts"
 import { databaseIdentity } from "./operation/DatabaseIdentity.ts"
 import { firstHistory } from "./operation/FirstHistory.ts"
 import { historyState } from "./operation/HistoryState.ts"
 import { historyTable } from "./operation/HistoryTable.ts"
 import { operatorLogTable } from "./operation/OperatorLogTable.ts"
 import { organizationTables } from "./operation/OrganizationTables.ts"
+import { firstPartitioning, partitioningTable } from "./operation/PartitioningTable.ts"
+import { putApiKey } from "./operation/PutApiKey.ts"
 import { rotateSigningKey } from "./operation/RotateSigningKey.ts"
 import { signingKeyTable } from "./operation/SigningKeyTable.ts"
 import { withdrawSigningKey } from "./operation/WithdrawSigningKey.ts"
@@ -12,6 +15,7 @@ import { storeClock } from "./StoreClock.ts"
 import { appendChanges } from "./streams/AppendChanges.ts"
 import { appendOne } from "./streams/AppendOne.ts"
 import { approvalTables } from "./streams/ApprovalTables.ts"
+import { approvalTokenTable } from "./streams/ApprovalTokenTable.ts"
 import { leaseDue } from "./streams/LeaseDue.ts"
 import { leaseTable } from "./streams/LeaseTable.ts"
 import { loadStream } from "./streams/LoadStream.ts"
@@ -29,13 +33,16 @@ import { webhookTables } from "./webhooks/WebhookTables.ts"
 
 const TABLES = [
   organizationTables,
+  apiKeySecretTable,
   streamTables,
   approvalTables,
+  approvalTokenTable,
   leaseTable,
   webhookTables,
   signingKeyTable,
   operatorLogTable,
-  historyTable
+  historyTable,
+  partitioningTable
 ]
 
 const FUNCTIONS = [
@@ -53,6 +60,7 @@ const FUNCTIONS = [
   webhookQueues,
   leaseWebhookAttempts,
   recordWebhookEnds,
+  putApiKey,
   rotateSigningKey,
   withdrawSigningKey,
   databaseIdentity,
@@ -62,6 +70,6 @@ const FUNCTIONS = [
 
 /**
  * The current schema, for an empty database. In every table with data of organizations the primary key begins with the
- * organization, and text is compared by its bytes. The migrations (`Migrations.ts`) lead to the same schema.
+ * organization, and text is compared by its bytes. Two small tables find the organization by the hash of a secret. The migrations (`Migrations.ts`) lead to the same schema.
  */
-export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory].join("")
+export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory, firstPartitioning].join("")

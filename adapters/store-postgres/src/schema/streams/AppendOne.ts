@@ -156,6 +156,13 @@ begin
       on conflict (organization, session) do update set record = excluded.record
         where s.mandate = excluded.mandate and s.token_hash = excluded.token_hash;
     if not found then raise sqlstate 'SV000'; end if;
+    insert into {schema}.approval_token as t (organization, token_hash, session)
+      values (p_organization, p_token_hashes[v_at], p_sessions[v_at])
+      on conflict (token_hash) do nothing;
+    continue when found;
+    perform from {schema}.approval_token t where t.organization = p_organization
+      and t.token_hash = p_token_hashes[v_at] and t.session = p_sessions[v_at];
+    if not found then raise sqlstate 'SV000'; end if;
   end loop;
   if v_subject_revision is not null then
     update {schema}.subject s set revision = v_subject_revision + 1, record = p_subject_record
