@@ -91,12 +91,6 @@ const WRITE_CONNECTIONS = 16
 /** A plan that was made while the tables were empty would read all of them for as long as it is kept. */
 export const PLANNING = { enable_seqscan: "off" } as const
 
-/**
- * Most partitions of a table. A statement that is planned for any organization locks all of them, and the server's table of
- * locks has room for `max_locks_per_transaction` of each connection.
- */
-export const MAX_PARTITIONS = 64
-
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted

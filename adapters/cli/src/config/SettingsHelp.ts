@@ -19,6 +19,7 @@ import {
   SERVED_STORE,
   SERVER_STORE,
   SERVER_URL,
+  STORE_PARTITIONS,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
   WEBHOOK_SECRET
@@ -27,6 +28,7 @@ import {
 export const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   ENVIRONMENT,
   SERVED_STORE,
+  STORE_PARTITIONS,
   BASE_URL,
   APPROVAL_BASE_URL,
   MASTER_KEY,
@@ -54,8 +56,15 @@ export const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
 /** The settings that commands read, as listed in their help. */
 export const SETTINGS_OF = {
   serve: SERVER_SETTINGS,
-  worker: [SERVER_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS, WEBHOOK_ALLOW_LOOPBACK, LOG_LEVEL],
-  migrate: [SERVER_STORE],
+  worker: [
+    SERVER_STORE,
+    STORE_PARTITIONS,
+    MASTER_KEY,
+    MASTER_KEY_PREVIOUS,
+    WEBHOOK_ALLOW_LOOPBACK,
+    LOG_LEVEL
+  ],
+  migrate: [SERVER_STORE, STORE_PARTITIONS],
   listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],
   webhookSecret: [WEBHOOK_SECRET],
   store: [LASTING_STORE],
