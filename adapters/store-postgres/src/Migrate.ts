@@ -17,12 +17,26 @@ export class SchemaUnknown extends Data.TaggedError("SchemaUnknown")<{
   readonly schema: string
 }> {}
 
-export type MigrationFault = MigrationFailed | SchemaUnknown
+/** The schema was made with another number of partitions than is asked for. Nothing was changed. */
+export class PartitionsDiffer extends Data.TaggedError("PartitionsDiffer")<{
+  readonly schema: string
+  /** 0 where the tables are whole. */
+  readonly present: number
+  readonly expected: number
+}> {}
 
-/** Brings the schema up to date, step by step. Safe with several processes at once. Returns the steps that were missing. */
+export type MigrationFault = MigrationFailed | PartitionsDiffer | SchemaUnknown
+
+/**
+ * Brings the schema up to date, step by step. Safe with several processes at once. Returns the steps that were missing.
+ *
+ * `partitions` is the number of partitions by organization that a schema is to have which has not taken that step yet, 0 for
+ * none. A schema that has keeps its own.
+ */
 export const migrate = (
   client: SqlClient,
-  schema: string
+  schema: string,
+  partitions = 0
 ): Effect.Effect<ReadonlyArray<Migration>, MigrationFault | SqlError> =>
   Effect.gen(function* () {
     const lacking = yield* pendingMigrations(client, schema)
@@ -32,11 +46,25 @@ export const migrate = (
     }
     for (const migration of lacking) {
       yield* Effect.mapError(
-        client.unsafe(migrationStatement(migration, schema)).unprepared,
+        client.unsafe(migrationStatement(migration, schema, partitions)).unprepared,
         (cause) => new MigrationFailed({ migration: migration.name, cause })
       )
     }
     return lacking
+  })
+
+/** Fails if the schema, which is up to date, was made with another number of partitions. */
+export const refuseOtherPartitions = (
+  client: SqlClient,
+  schema: string,
+  expected: number
+): Effect.Effect<void, PartitionsDiffer | SqlError> =>
+  Effect.gen(function* () {
+    const [row] = yield* client.unsafe<{ readonly partitions: number }>(
+      inSchema("select partitions from {schema}.partitioning", schema)
+    )
+    const present = row!.partitions
+    if (present !== expected) return yield* new PartitionsDiffer({ schema, present, expected })
   })
 
 /** The steps that the schema still needs, in order. */

@@ -1,7 +1,9 @@
 import { baseline } from "./migrations/Baseline.ts"
 import { cleanedRows } from "./migrations/CleanedRows.ts"
 import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
+import { partitions } from "./migrations/Partitions.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
+import { secretTables } from "./migrations/SecretTables.ts"
 import { wakeColumns } from "./migrations/WakeColumns.ts"
 
 /*
@@ -20,7 +22,11 @@ export interface Migration {
   readonly id: number
   /** Unique. The record of the steps taken identifies each by its name. */
   readonly name: string
-  /** Statements; `{schema}` stands for the quoted name of the schema. */
+  /**
+   * Statements; `{schema}` stands for the quoted name of the schema, and `{partitions}` for the number of partitions by
+   * organization that a new schema is to have, 0 for none. A step that is taken later must suit both forms: see
+   * `migrations/Partitions.ts`.
+   */
   readonly statements: string
 }
 
@@ -30,15 +36,17 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 2, name: "wake_columns", statements: wakeColumns },
   { id: 3, name: "heap_only_updates", statements: heapOnlyUpdates },
   { id: 4, name: "replaced_indexes", statements: replacedIndexes },
-  { id: 5, name: "cleaned_rows", statements: cleanedRows }
+  { id: 5, name: "cleaned_rows", statements: cleanedRows },
+  { id: 6, name: "secret_tables", statements: secretTables },
+  { id: 7, name: "partitions", statements: partitions }
 ]
 
 /** A schema's name as it is written in statements. */
 export const quoteSchema = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
 
-/** Replaces `{schema}` in statements by the name of a schema. */
-export const inSchema = (statements: string, schema: string): string =>
-  statements.replaceAll("{schema}", quoteSchema(schema))
+/** Replaces `{schema}` in statements by the name of a schema, and `{partitions}` by the number that it is made with. */
+export const inSchema = (statements: string, schema: string, partitionCount = 0): string =>
+  statements.replaceAll("{schema}", quoteSchema(schema)).replaceAll("{partitions}", String(partitionCount))
 
 /** Makes the table that records the steps taken. Safe to run again. */
 export const preparation = (schema: string): ReadonlyArray<string> => [
@@ -56,7 +64,11 @@ export const preparation = (schema: string): ReadonlyArray<string> => [
 /**
  * One step as one statement. It is taken entirely or not at all, and once even if several processes try at the same time.
  */
-export const migrationStatement = ({ id, name, statements }: Migration, schema: string): string =>
+export const migrationStatement = (
+  { id, name, statements }: Migration,
+  schema: string,
+  partitionCount = 0
+): string =>
   inSchema(
     `do $migration$
 begin
@@ -66,11 +78,15 @@ ${statements.trim()}
   insert into {schema}.migration (id, name) values (${id}, '${name}');
 end
 $migration$`,
-    schema
+    schema,
+    partitionCount
   )
 
 /** All statements that bring an empty database up to date, for an operator to read and run. */
-export const printedMigrations = (schema: string): string =>
-  [...preparation(schema), ...MIGRATIONS.map((migration) => migrationStatement(migration, schema))]
+export const printedMigrations = (schema: string, partitionCount = 0): string =>
+  [
+    ...preparation(schema),
+    ...MIGRATIONS.map((migration) => migrationStatement(migration, schema, partitionCount))
+  ]
     .map((statement) => `${statement};\n`)
     .join("\n")

@@ -36,7 +36,14 @@ import type { PostgresClients } from "./connection/PostgresClients.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { makeStoreHistory } from "./history/PostgresHistory.ts"
-import { type MigrationFault, migrate, pendingMigrations, type SchemaUnknown } from "./Migrate.ts"
+import {
+  type MigrationFault,
+  migrate,
+  type PartitionsDiffer,
+  pendingMigrations,
+  refuseOtherPartitions,
+  type SchemaUnknown
+} from "./Migrate.ts"
 import { makeCleaning } from "./ports/PostgresCleaning.ts"
 import { makeEventFeed } from "./ports/PostgresFeed.ts"
 import { makeStoreHealth } from "./ports/PostgresHealth.ts"
@@ -94,6 +101,12 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
   readonly schema?: string
+  /**
+   * Into how many partitions by organization the large tables are divided, from 1 to `MAX_PARTITIONS`; 0: each is a single
+   * table. Chosen once, when the schema is made, where absent stands for 0. Later it may be absent; another number is refused
+   * with `PartitionsDiffer`.
+   */
+  readonly partitions?: number
   /** Most connections for reads, which are multiplexed, and for writes, which each take one connection. */
   readonly readConnections?: number
   readonly writeConnections?: number
@@ -232,6 +245,9 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
   readonly pending: ReadonlyArray<string>
 }> {}
 
+const refuseOthers = (client: SqlClient, { partitions, schema }: PostgresOptions) =>
+  partitions === undefined ? Effect.void : refuseOtherPartitions(client, schema ?? DEFAULT_SCHEMA, partitions)
+
 /**
  * Takes the steps on a separate connection. A step may run for any time but waits for a lock only for a limited one, since
  * all other statements queue behind it.
@@ -254,18 +270,20 @@ const takeSteps = (
       waitingForStandby: Effect.succeed(0)
     })
     yield* refuseUnsuitable(writes)
-    return (yield* migrate(writes, schema)).map(({ name }) => name)
+    const taken = yield* migrate(writes, schema, options.partitions)
+    yield* refuseOthers(writes, options)
+    return taken.map(({ name }) => name)
   }).pipe(Effect.scoped)
 
-const refusePending = ({
-  schema,
-  writes
-}: PostgresClients): Effect.Effect<void, MigrationsPending | SchemaUnknown | SqlError> =>
-  Effect.flatMap(pendingMigrations(writes, schema), (pending) =>
-    pending.length === 0
-      ? Effect.void
-      : Effect.fail(new MigrationsPending({ pending: pending.map(({ name }) => name) }))
-  )
+const refusePending = (
+  { schema, writes }: PostgresClients,
+  options: PostgresOptions
+): Effect.Effect<void, MigrationsPending | PartitionsDiffer | SchemaUnknown | SqlError> =>
+  Effect.gen(function* () {
+    const pending = yield* pendingMigrations(writes, schema)
+    if (pending.length > 0) return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
+    yield* refuseOthers(writes, options)
+  })
 
 /** Brings the schema of a server up to date and returns the names of the steps that it lacked. */
 export const migrateServer = (
@@ -289,7 +307,7 @@ export const layer = (
       const clients = yield* connect(options)
       if (options.migrations === "require") {
         yield* Effect.timeout(
-          Effect.andThen(refuseUnsuitable(clients.writes), refusePending(clients)),
+          Effect.andThen(refuseUnsuitable(clients.writes), refusePending(clients, options)),
           START_TIMEOUT
         )
       }

@@ -21,8 +21,8 @@ import { startRecorder } from "./WireRecorder.ts"
 
 /** What may look across organizations: secrets that name their organization, what is due, and what dead workers left. */
 const ACROSS_ORGANIZATIONS: ReadonlyArray<{ readonly text: RegExp; readonly index: string }> = [
-  { text: /where k\.hash = \$1/u, index: "api_key_hash" },
-  { text: /where s\.token_hash = p_reference/u, index: "approval_session_token" },
+  { text: /where f\.hash = \$1/u, index: "api_key_secret_pkey" },
+  { text: /where t\.token_hash = p_reference/u, index: "approval_token_pkey" },
   { text: /where [sw]\.wake_at <= v_clock and/u, index: "stream_wake_of_all" },
   { text: /where gone\.kind = 'due_stream'/u, index: "lease_expiry" },
   {
@@ -42,7 +42,14 @@ const ALONG_ORGANIZATIONS: typeof ACROSS_ORGANIZATIONS = [
 const LISTED = [...ACROSS_ORGANIZATIONS, ...ALONG_ORGANIZATIONS]
 
 /** Which steps of the schema were taken, and which histories it had: of the deployment, not of a request. And indexes. */
-const NO_DATA = new Set(["migration", "migration_pkey", "history", "history_pkey", "history_history_key"])
+const NO_DATA = new Set([
+  "migration",
+  "migration_pkey",
+  "history",
+  "history_pkey",
+  "history_history_key",
+  "partitioning"
+])
 
 /** What an operator's command runs, once, over all organizations. */
 const NO_REQUEST = new Set(["acknowledge_history"])

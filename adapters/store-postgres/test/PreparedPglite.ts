@@ -35,9 +35,11 @@ const SOURCES = fileURLToPath(new URL("../src/", import.meta.url))
 
 /** All that a new database is made from: PGlite, and the sources of this package that prepare a folder and its schema. */
 const madeFrom = (): ReadonlyArray<string> => {
-  const schema = readdirSync(join(SOURCES, "schema"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-    .map((name) => join(SOURCES, "schema", name))
+  const schema = ["migrations", "schema"].flatMap((folder) =>
+    readdirSync(join(SOURCES, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+      .map((name) => join(SOURCES, folder, name))
+  )
   const preparing = ["Migrate", "Migrations", "PgliteStore", "pglite/PrivateFolder"].map((name) =>
     join(SOURCES, `${name}.ts`)
   )

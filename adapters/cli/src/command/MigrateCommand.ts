@@ -1,7 +1,7 @@
 import { printedMigrations } from "@svc/store-postgres/Migrations"
 import { checkSession, DEFAULT_SCHEMA, migrateServer } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
-import { serverStoreConfig } from "../config/Config.ts"
+import { partitionsConfig, serverStoreConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { connectionTo, retryWhileUnreachable } from "../start/DatabaseConnection.ts"
 import { storeFault } from "../start/StoreFault.ts"
@@ -9,14 +9,18 @@ import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const migrate = Effect.gen(function* () {
-  const { postgres: url } = yield* serverStoreConfig
-  const { address, options } = yield* connectionTo(url)
+  const { partitions, postgres: url } = yield* serverStoreConfig
+  const { address, options } = yield* connectionTo(url, partitions)
   const migrated = Effect.andThen(checkSession(options), migrateServer(options))
   const names = yield* Effect.mapError(retryWhileUnreachable(address, migrated), (fault) =>
     storeFault(fault, address)
   )
   yield* Console.log(names.length === 0 ? "up to date" : `migrated: ${names.join(", ")}`)
 })
+
+const printed = Effect.flatMap(partitionsConfig, (partitions) =>
+  Console.log(printedMigrations(DEFAULT_SCHEMA, partitions))
+)
 
 /** `svc migrate`. The statements of `--print-sql` are idempotent. */
 export const migrateCommand: Command = {
@@ -30,6 +34,6 @@ the previous release are running.
   ),
   run: Effect.fnUntraced(function* (words) {
     const { "print-sql": isPrinted } = yield* readOptions({ "print-sql": "flag" }, words)
-    yield* isPrinted ? Console.log(printedMigrations(DEFAULT_SCHEMA)) : migrate
+    yield* isPrinted ? printed : migrate
   })
 }

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
+import { storeFault } from "../start/StoreFault.ts"
 import { devConfig, serverConfig, workerConfig } from "./Config.ts"
 import { DEV_HELP, helpOf, SETTINGS_OF } from "./SettingsHelp.ts"
 import { settingWarnings } from "./SettingWarnings.ts"
@@ -98,6 +99,10 @@ describe("settings of svc serve", () => {
     ["SVC_WEBHOOK_RETENTION_DAYS", "36501"],
     ["SVC_WEBHOOK_RETENTION_DAYS", "1.5"],
     ["SVC_WEBHOOK_RETENTION_DAYS", "off"],
+    ["SVC_STORE_PARTITIONS", "0"],
+    ["SVC_STORE_PARTITIONS", "65"],
+    ["SVC_STORE_PARTITIONS", "8.0"],
+    ["SVC_STORE_PARTITIONS", "many"],
     ["SVC_RATE_LIMIT", "0"],
     ["SVC_RATE_LIMIT", "1:0"],
     ["SVC_RATE_LIMIT", "on"],
@@ -297,6 +302,47 @@ describe("SVC_WEBHOOK_ALLOW_LOOPBACK", () => {
       assert.include(faultOf(unsaid)?.line, "SVC_ENVIRONMENT is missing")
     })
   )
+})
+
+describe("SVC_STORE_PARTITIONS", () => {
+  const url = "postgres://db/svc"
+
+  it.effect("is the number of partitions of a server's schema, or none, or left open", () =>
+    Effect.gen(function* () {
+      for (const [text, partitions] of [
+        ["1", 1],
+        ["64", 64],
+        ["none", 0],
+        ["", undefined]
+      ] as const) {
+        const env = { ...COMPLETE, SVC_STORE: url, SVC_STORE_PARTITIONS: text }
+        const { store } = yield* Effect.fromResult(yield* read(serverConfig, env))
+        assert.strictEqual(
+          typeof store === "object" && "postgres" in store ? store.partitions : -1,
+          partitions
+        )
+      }
+    })
+  )
+
+  it.effect("is refused for a store that is not on a server", () =>
+    Effect.gen(function* () {
+      const result = yield* read(serverConfig, { ...COMPLETE, SVC_STORE_PARTITIONS: "8" })
+      assert.strictEqual(
+        Result.isFailure(result) ? result.failure.line : "",
+        "SVC_STORE_PARTITIONS is for a Postgres server, and SVC_STORE names none"
+      )
+    })
+  )
+
+  it("that disagrees with the schema is refused with a remedy", () => {
+    const fault = storeFault({ _tag: "PartitionsDiffer", schema: "svc", present: 0, expected: 8 })
+    assert.strictEqual(fault.exitCode, 78)
+    assert.strictEqual(
+      fault.line,
+      "the schema svc of the database was made with no partitions and SVC_STORE_PARTITIONS asks for 8 partitions: leave it out, or name an empty database"
+    )
+  })
 })
 
 describe("settings of svc worker", () => {

@@ -2,7 +2,7 @@ import { join } from "node:path"
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { Effect, type LogLevel, type Redacted, Result } from "effect"
-import { type StartFault, validateAll } from "../start/StartFault.ts"
+import { configurationFault, type StartFault, validateAll } from "../start/StartFault.ts"
 import { invalidSetting, optional, required } from "./Setting.ts"
 import {
   API_KEY,
@@ -25,6 +25,7 @@ import {
   SERVER_STORE,
   SERVER_URL,
   STORE,
+  STORE_PARTITIONS,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
   WEBHOOK_RETENTION_DAYS,
@@ -104,11 +105,24 @@ const readLoopback = Effect.gen(function* () {
   return (yield* required(ENVIRONMENT)) === "test" ? true : yield* invalidSetting(WEBHOOK_ALLOW_LOOPBACK)
 })
 
+/** Adds the partitions that are asked for to the store, which must then be on a server. */
+const withPartitions = <Store extends Exclude<StoreSetting, "memory">>(
+  store: Effect.Effect<Store, StartFault>
+): Effect.Effect<Store, StartFault> =>
+  Effect.gen(function* () {
+    const given = yield* validateAll({ store, partitions: optional(STORE_PARTITIONS) })
+    if (given.partitions === undefined) return given.store
+    if ("postgres" in given.store) return { ...given.store, partitions: given.partitions }
+    return yield* configurationFault(
+      `${STORE_PARTITIONS.name} is for a Postgres server, and ${STORE.name} names none`
+    )
+  })
+
 /** Settings of `svc serve`; fails with every missing or invalid one. */
 export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
   validateAll({
     environment: required(ENVIRONMENT),
-    store: required(SERVED_STORE),
+    store: withPartitions(required(SERVED_STORE)),
     origins: readOrigins,
     masterKey: required(MASTER_KEY),
     masterKeyPrevious: optional(MASTER_KEY_PREVIOUS),
@@ -148,8 +162,11 @@ export const webhookSecretConfig = required(WEBHOOK_SECRET)
 /** A webhook secret in the variable of that name. */
 export const webhookSecretIn = (name: string) => required({ ...WEBHOOK_SECRET, name })
 
+/** The partitions of a schema that is printed rather than made. */
+export const partitionsConfig = optional(STORE_PARTITIONS)
+
 /** The store of commands that need a Postgres server. */
-export const serverStoreConfig = required(SERVER_STORE)
+export const serverStoreConfig = withPartitions(required(SERVER_STORE))
 
 /** Settings of `svc worker`. */
 export const workerConfig = validateAll({

@@ -2,6 +2,7 @@ import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
+import { MAX_PARTITIONS } from "@svc/store-postgres/MaxPartitions"
 import { type LogLevel, Redacted } from "effect"
 
 /** Parses one of the given words. */
@@ -50,6 +51,13 @@ const MAX_RETENTION_DAYS = 36_500
 export const parseRetentionDays = (text: string): number | undefined => {
   const days = /^[1-9]\d{0,4}$/u.test(text) ? Number(text) : undefined
   return days !== undefined && days <= MAX_RETENTION_DAYS ? days : undefined
+}
+
+/** A number of partitions, or `none`, which is 0. */
+export const parsePartitions = (text: string): number | undefined => {
+  if (text === "none") return 0
+  const partitions = /^[1-9]\d?$/u.test(text) ? Number(text) : undefined
+  return partitions !== undefined && partitions <= MAX_PARTITIONS ? partitions : undefined
 }
 
 export const LOG_LEVELS: Readonly<Record<string, LogLevel.LogLevel>> = {

@@ -2,6 +2,7 @@ import { isIP } from "node:net"
 import { WEBHOOK_RETENTION_DAYS as DEFAULT_RETENTION_DAYS } from "@svc/domain/workers/CleaningWorker"
 import { DEFAULT_RATE } from "@svc/http-server/gate/RateLimit"
 import { parseTrustedProxies } from "@svc/http-server/http/ClientAddress"
+import { MAX_PARTITIONS } from "@svc/store-postgres/MaxPartitions"
 import { parsePort } from "./Port.ts"
 import type { Setting } from "./Setting.ts"
 import {
@@ -11,6 +12,7 @@ import {
   parseLogLevel,
   parseMasterKey,
   parseOrigin,
+  parsePartitions,
   parseRate,
   parseRetentionDays,
   parseWebhookSecret
@@ -33,6 +35,15 @@ export const STORE = {
   form: STORE_FORM,
   parse: parseStore,
   faultOf: storeUrlFault
+} as const satisfies Setting<unknown>
+
+export const STORE_PARTITIONS = {
+  name: "SVC_STORE_PARTITIONS",
+  meaning:
+    "Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema is made, by default none; a start that names another number is refused.",
+  form: `a number of 1 to ${MAX_PARTITIONS}, or none`,
+  isOptional: true,
+  parse: parsePartitions
 } as const satisfies Setting<unknown>
 
 export const PORT = {

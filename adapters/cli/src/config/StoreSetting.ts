@@ -11,6 +11,8 @@ export type StoreSetting =
   | {
       /** URL of a Postgres server; it may hold a password. */
       readonly postgres: Redacted.Redacted
+      /** The partitions by organization that its schema has, or is to be made with; absent: whatever it has, else none. */
+      readonly partitions?: number
     }
 
 const PGLITE = "pglite:"

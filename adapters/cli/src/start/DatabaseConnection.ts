@@ -63,12 +63,13 @@ const tlsOptions = (rootCertificate: string): Effect.Effect<ConnectionOptions, S
           )
       })
 
-/** The address and the connection options of the server that `SVC_STORE` names. */
-export const connectionTo = Effect.fnUntraced(function* (url: Redacted.Redacted) {
+/** The address and the options of the server that `SVC_STORE` names, with the partitions that are asked for. */
+export const connectionTo = Effect.fnUntraced(function* (url: Redacted.Redacted, partitions?: number) {
   const address = postgresAddressOf(Redacted.value(url))
   const { applicationName, connectTimeoutSeconds: seconds, rootCertificate } = address
   const options: PostgresOptions = {
     url: Redacted.make(address.url, { label: "database" }),
+    ...(partitions === undefined ? {} : { partitions }),
     ...(rootCertificate === undefined ? {} : { tls: yield* tlsOptions(rootCertificate) }),
     ...(applicationName === undefined ? {} : { applicationName }),
     ...(seconds === undefined

@@ -17,6 +17,8 @@ export interface StoreFailure {
   readonly exposure?: "owner" | "mode"
   readonly settings?: ReadonlyArray<string>
   readonly line?: string
+  readonly present?: number
+  readonly expected?: number
   readonly cause?: unknown
 }
 
@@ -50,6 +52,10 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
       return configurationFault(
         `the schema ${failure.schema} of the database was made by another version, which this one cannot bring up to date: use an empty database, or the version that made it`
       )
+    case "PartitionsDiffer":
+      return configurationFault(
+        `the schema ${failure.schema} of the database was made with ${describePartitions(failure.present)} and SVC_STORE_PARTITIONS asks for ${describePartitions(failure.expected)}: leave it out, or name an empty database`
+      )
     case "MigrationFailed":
       return migrationFault(failure, address)
     case "SettingsIgnored":
@@ -62,6 +68,9 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
       return databaseFault(failure, address)
   }
 }
+
+const describePartitions = (partitions = 0): string =>
+  partitions === 0 ? "no partitions" : `${partitions} partition${partitions === 1 ? "" : "s"}`
 
 const describeSystemError = (code: string): string => {
   const message = [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1]

@@ -51,11 +51,14 @@ const pgliteStore = (folder: string): Layer.Layer<PostgresPorts, StartFault> =>
     })
   )
 
-const postgresStore = (url: Redacted.Redacted, { migrations }: StoreOptions) =>
+const postgresStore = (
+  { partitions, postgres }: Extract<StoreSetting, { postgres: unknown }>,
+  { migrations }: StoreOptions
+) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const PostgresStore = yield* Effect.promise(() => import("@svc/store-postgres/PostgresStore"))
-      const { address, options } = yield* connectionTo(url)
+      const { address, options } = yield* connectionTo(postgres, partitions)
       const opened = Effect.andThen(
         PostgresStore.checkSession(options),
         buildOnce(PostgresStore.layer({ ...options, migrations }))
@@ -84,7 +87,7 @@ export const storageLayer = (
   store: Exclude<StoreSetting, "memory">,
   options: StoreOptions
 ): Layer.Layer<PostgresPorts, StartFault> =>
-  "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store.postgres, options)
+  "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store, options)
 
 /** The store that `SVC_STORE` names, and the signer whose keys it keeps. */
 export const layer = (

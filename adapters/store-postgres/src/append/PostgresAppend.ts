@@ -14,6 +14,7 @@ import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
 import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
+import { CLOCK } from "../ports/PostgresReads.ts"
 import {
   comparable,
   isStorable,
@@ -32,7 +33,6 @@ interface OutcomeRow {
   readonly o_outcome: Outcome
   readonly o_revision: bigint
   readonly o_detail: string | null
-  readonly o_name: string | null
   readonly o_fingerprint: string | null
   readonly o_resource: string | null
 }
@@ -136,7 +136,50 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
   ]
 }
 
-const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
+/** Claims of one kind that are held. */
+const HELD = `select c.name, c.fingerprint, c.resource from {schema}.claim c
+where c.organization = $1::text and c.kind = $2::text and c.name = any ($3::text[])
+  and (c.expires_at is null or c.expires_at > ${CLOCK})`
+
+interface HeldRow {
+  readonly name: string
+  readonly fingerprint: string
+  readonly resource: string
+}
+
+/**
+ * Names the claim that was taken. The outcome has its kind and its holder, which is enough unless the change makes several
+ * claims of that kind; then the first of those that are held is looked up.
+ */
+const makeClaimTaken = ({ reads, schema }: PostgresClients) => {
+  const held = statement<HeldRow>(reads, schema, HELD)
+  return (
+    { claims, organization }: StreamChange,
+    row: OutcomeRow
+  ): Effect.Effect<never, ClaimTaken | Stale | StoreUnavailable> => {
+    const kind = row.o_detail as ClaimKind
+    const names = claims.filter((claim) => claim.kind === kind).map(({ name }) => name)
+    if (names.length === 1) {
+      const holder = { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
+      return Effect.fail(new ClaimTaken({ kind, name: names[0]!, holder }))
+    }
+    return Effect.flatMap(
+      guarded(held([organization, kind, names])),
+      (rows): Effect.Effect<never, ClaimTaken | Stale> => {
+        const byName = new Map(rows.map((one) => [one.name, one]))
+        const name = names.find((one) => byName.has(one))
+        if (name === undefined) return Effect.fail(new Stale())
+        const { fingerprint, resource } = byName.get(name)!
+        return Effect.fail(new ClaimTaken({ kind, name, holder: { fingerprint, resource } }))
+      }
+    )
+  }
+}
+
+const answerOf = (
+  row: OutcomeRow,
+  claimTaken: Effect.Effect<never, AppendRefusal>
+): Effect.Effect<Appended, AppendRefusal> => {
   switch (row.o_outcome) {
     case "appended":
       return Effect.succeed({ revision: Number(row.o_revision) })
@@ -145,13 +188,7 @@ const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
     case "out_of_time":
       return Effect.fail(new OutOfTime())
     case "claim_taken":
-      return Effect.fail(
-        new ClaimTaken({
-          kind: row.o_detail as ClaimKind,
-          name: row.o_name ?? "",
-          holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
-        })
-      )
+      return claimTaken
     case "newer":
       return Effect.fail(new StoreUnavailable({ cause: "the stream was written by a later release" }))
     case "broken":
@@ -160,13 +197,13 @@ const answerOf = (row: OutcomeRow): Effect.Effect<Appended, AppendRefusal> => {
 }
 
 /** Records one change in one statement, so that a lost connection leaves all of it or nothing. */
-export const makeAppend = ({
-  schema,
-  writes
-}: PostgresClients): ((change: StreamChange) => Effect.Effect<Appended, AppendRefusal>) => {
-  const append = statement<OutcomeRow>(writes, schema, APPEND)
+export const makeAppend = (
+  clients: PostgresClients
+): ((change: StreamChange) => Effect.Effect<Appended, AppendRefusal>) => {
+  const append = statement<OutcomeRow>(clients.writes, clients.schema, APPEND)
+  const claimTaken = makeClaimTaken(clients)
   return (change) =>
     Effect.suspend(() => guarded(append(parametersOf(change)))).pipe(
-      Effect.flatMap((rows) => answerOf(rows[0]!))
+      Effect.flatMap(([row]) => answerOf(row!, claimTaken(change, row!)))
     )
 }

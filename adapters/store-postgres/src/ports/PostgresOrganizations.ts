@@ -15,8 +15,10 @@ const PUT = `insert into {schema}.organization (organization, record) values ($1
 on conflict (organization) do update set record = excluded.record`
 
 const FIND_KEY = `select ${CLOCK} as clock, k.record as api_key, k.last_used_at, o.record as organization
-from {schema}.api_key k join {schema}.organization o on o.organization = k.organization
-where k.hash = $1::text`
+from {schema}.api_key_secret f
+  join {schema}.api_key k on k.organization = f.organization and k.api_key = f.api_key and k.hash = f.hash
+  join {schema}.organization o on o.organization = f.organization
+where f.hash = $1::text`
 
 const FIND_KEYS = `select ${CLOCK} as clock, k.hash, k.record as api_key, k.last_used_at, o.record as organization
 from unnest($1::text[]) asked (hash)
@@ -38,9 +40,7 @@ const USE_KEY = `update {schema}.api_key k set last_used_at = ${CLOCK}
 where k.organization = $1::text and k.api_key = $2::text
   and (k.last_used_at is null or k.last_used_at < $3::bigint)`
 
-const PUT_KEY = `insert into {schema}.api_key (organization, api_key, hash, record)
-values ($1::text, $2::text, $3::text, $4::text)
-on conflict (organization, api_key) do update set hash = excluded.hash, record = excluded.record`
+const PUT_KEY = "select from {schema}.put_api_key($1::text, $2::text, $3::text, $4::text)"
 
 interface KeyRow {
   readonly clock: bigint

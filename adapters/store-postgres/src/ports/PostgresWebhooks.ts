@@ -1,4 +1,10 @@
-import { type ClaimHolder, type ClaimKind, ClaimTaken, Stale } from "@svc/domain/ports/MandateStore"
+import {
+  type ClaimHolder,
+  type ClaimKind,
+  ClaimTaken,
+  Stale,
+  type UniqueClaim
+} from "@svc/domain/ports/MandateStore"
 import { EndpointLimitReached, type WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { deliverySuffixOf } from "@svc/domain/webhook/DeliveryId"
 import { keptDeliveriesOf } from "@svc/domain/webhook/KeptDeliveries"
@@ -195,7 +201,6 @@ interface OutcomeRow {
   readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
   readonly o_revision: bigint
   readonly o_kind: ClaimKind | null
-  readonly o_name: string | null
   readonly o_fingerprint: string | null
   readonly o_resource: string | null
 }
@@ -241,15 +246,17 @@ const claimParameters = (given: Query<"changeEndpoint">["claims"]): ReadonlyArra
   ]
 }
 
-const takenOf = (row: OutcomeRow): ClaimTaken =>
+/** A change of webhooks makes at most one claim of each kind. */
+const takenOf = (row: OutcomeRow, claims: ReadonlyArray<UniqueClaim>): ClaimTaken =>
   new ClaimTaken({
     kind: row.o_kind!,
-    name: row.o_name!,
+    name: claims.find(({ kind }) => kind === row.o_kind)!.name,
     holder: { fingerprint: row.o_fingerprint ?? "", resource: row.o_resource ?? "" }
   })
 
 const changedOf = (
-  row: OutcomeRow
+  row: OutcomeRow,
+  claims: ReadonlyArray<UniqueClaim>
 ): Effect.Effect<{ readonly revision: number }, Stale | ClaimTaken | EndpointLimitReached> => {
   switch (row.o_outcome) {
     case "recorded":
@@ -257,7 +264,7 @@ const changedOf = (
     case "stale":
       return Effect.fail(new Stale())
     case "claim_taken":
-      return Effect.fail(takenOf(row))
+      return Effect.fail(takenOf(row, claims))
     case "limit":
       return Effect.fail(new EndpointLimitReached())
   }
@@ -333,7 +340,7 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
         spread === undefined ? null : comparable(spread.over),
         ...claimParameters(claims)
       ])
-    ).pipe(Effect.flatMap(([row]) => changedOf(row!)))
+    ).pipe(Effect.flatMap(([row]) => changedOf(row!, claims)))
   const addDelivery: Service["addDelivery"] = ({ body, claims, delivery, organization }) =>
     guarded(
       add([
@@ -350,7 +357,7 @@ const makeChanges = ({ schema, writes }: PostgresClients) => {
     ).pipe(
       Effect.flatMap(([row]): Effect.Effect<void, Stale | ClaimTaken> => {
         if (row!.o_outcome === "recorded") return Effect.void
-        return Effect.fail(row!.o_outcome === "claim_taken" ? takenOf(row!) : new Stale())
+        return Effect.fail(row!.o_outcome === "claim_taken" ? takenOf(row!, claims) : new Stale())
       })
     )
   return { changeEndpoint, addDelivery }

@@ -1,4 +1,5 @@
 import { acknowledgeHistory } from "./operation/AcknowledgeHistory.ts"
+import { apiKeySecretTable } from "./operation/ApiKeySecretTable.ts"
 import { cleanOrganizations } from "./operation/CleanOrganizations.ts"
 import { databaseIdentity } from "./operation/DatabaseIdentity.ts"
 import { firstHistory } from "./operation/FirstHistory.ts"
@@ -6,13 +7,17 @@ import { historyState } from "./operation/HistoryState.ts"
 import { historyTable } from "./operation/HistoryTable.ts"
 import { operatorLogTable } from "./operation/OperatorLogTable.ts"
 import { organizationTables } from "./operation/OrganizationTables.ts"
+import { firstPartitioning, partitioningTable } from "./operation/PartitioningTable.ts"
+import { putApiKey } from "./operation/PutApiKey.ts"
 import { rotateSigningKey } from "./operation/RotateSigningKey.ts"
 import { signingKeyTable } from "./operation/SigningKeyTable.ts"
 import { withdrawSigningKey } from "./operation/WithdrawSigningKey.ts"
+import { previousCalls } from "./PreviousCalls.ts"
 import { storeClock } from "./StoreClock.ts"
 import { appendChanges } from "./streams/AppendChanges.ts"
 import { appendOne } from "./streams/AppendOne.ts"
 import { approvalTables } from "./streams/ApprovalTables.ts"
+import { approvalTokenTable } from "./streams/ApprovalTokenTable.ts"
 import { leaseDue } from "./streams/LeaseDue.ts"
 import { leaseTable } from "./streams/LeaseTable.ts"
 import { loadStream } from "./streams/LoadStream.ts"
@@ -30,17 +35,21 @@ import { webhookTables } from "./webhooks/WebhookTables.ts"
 
 const TABLES = [
   organizationTables,
+  apiKeySecretTable,
   streamTables,
   approvalTables,
+  approvalTokenTable,
   leaseTable,
   webhookTables,
   signingKeyTable,
   operatorLogTable,
-  historyTable
+  historyTable,
+  partitioningTable
 ]
 
 const FUNCTIONS = [
   storeClock,
+  previousCalls,
   loadStream,
   takeClaims,
   fanOut,
@@ -55,6 +64,7 @@ const FUNCTIONS = [
   leaseWebhookAttempts,
   recordWebhookEnds,
   cleanOrganizations,
+  putApiKey,
   rotateSigningKey,
   withdrawSigningKey,
   databaseIdentity,
@@ -64,6 +74,6 @@ const FUNCTIONS = [
 
 /**
  * The current schema, for an empty database. In every table with data of organizations the primary key begins with the
- * organization, and text is compared by its bytes. The migrations (`Migrations.ts`) lead to the same schema.
+ * organization, and text is compared by its bytes. Two small tables find the organization by the hash of a secret. The migrations (`Migrations.ts`) lead to the same schema.
  */
-export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory].join("")
+export const schemaStatements = [...TABLES, ...FUNCTIONS, firstHistory, firstPartitioning].join("")

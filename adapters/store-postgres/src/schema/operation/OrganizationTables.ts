@@ -1,4 +1,4 @@
-/** Organizations and their API keys. A key is found by the hash of its secret, which names the organization. */
+/** Organizations and their API keys. */
 export const organizationTables = `
 create table {schema}.organization (
   organization text collate "C" primary key,
@@ -13,5 +13,4 @@ create table {schema}.api_key (
   record text not null,
   primary key (organization, api_key)
 );
-create unique index api_key_hash on {schema}.api_key (hash);
 `

@@ -26,8 +26,7 @@ create or replace function {schema}.append_one(
   p_subject_expected text, p_subject_record text,
   p_claim_kinds text[], p_claim_names text[], p_claim_fingerprints text[], p_claim_resources text[],
   p_claim_expiries text[], p_claim_places text[],
-  out o_outcome text, out o_revision bigint, out o_detail text, out o_name text, out o_fingerprint text,
-  out o_resource text
+  out o_outcome text, out o_revision bigint, out o_detail text, out o_fingerprint text, out o_resource text
 ) language plpgsql set enable_seqscan = off as $one$
 declare
   v_follows boolean := true;
@@ -106,9 +105,8 @@ begin
   if v_lost is not null then
     o_outcome := 'claim_taken';
     o_detail := p_claim_kinds[v_lost];
-    o_name := p_claim_names[v_lost];
     select c.fingerprint, c.resource into o_fingerprint, o_resource from {schema}.claim c
-      where c.organization = p_organization and c.kind = o_detail and c.name = o_name;
+      where c.organization = p_organization and c.kind = o_detail and c.name = p_claim_names[v_lost];
     raise sqlstate 'SV000';
   end if;
   -- Another's claim may have been waited for.
@@ -168,6 +166,13 @@ begin
         p_session_records[v_at])
       on conflict (organization, session) do update set record = excluded.record
         where s.mandate = excluded.mandate and s.token_hash = excluded.token_hash;
+    if not found then raise sqlstate 'SV000'; end if;
+    insert into {schema}.approval_token as t (organization, token_hash, session)
+      values (p_organization, p_token_hashes[v_at], p_sessions[v_at])
+      on conflict (token_hash) do nothing;
+    continue when found;
+    perform from {schema}.approval_token t where t.organization = p_organization
+      and t.token_hash = p_token_hashes[v_at] and t.session = p_sessions[v_at];
     if not found then raise sqlstate 'SV000'; end if;
   end loop;
   if v_subject_revision is not null then

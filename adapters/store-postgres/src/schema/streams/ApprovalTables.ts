@@ -1,6 +1,5 @@
 /**
- * Approval sessions of mandates, found by the hash of their token, which names the organization; and subjects with
- * their passkeys. Both are written by appends only, except for a subject that an operator changes.
+ * Approval sessions of mandates, and subjects with their passkeys. Both are written by appends only, except for a subject that an operator changes.
  */
 export const approvalTables = `
 create table {schema}.approval_session (
@@ -12,7 +11,6 @@ create table {schema}.approval_session (
   record text not null,
   primary key (organization, session)
 );
-create unique index approval_session_token on {schema}.approval_session (token_hash);
 create index approval_session_ordinal on {schema}.approval_session (organization, mandate, ordinal)
   where ordinal is not null;
 

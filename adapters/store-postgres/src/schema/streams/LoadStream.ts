@@ -33,11 +33,13 @@ begin
     select s.mandate, s.session into v_mandate, v_session from {schema}.approval_session s
       where s.organization = p_organization and s.session = p_reference;
   elsif p_kind = 'token' then
-    select s.organization, s.mandate, s.session into o_organization, v_mandate, v_session
-      from {schema}.approval_session s where s.token_hash = p_reference;
+    select t.organization, t.session into o_organization, v_session
+      from {schema}.approval_token t where t.token_hash = p_reference;
     if p_organization is not null and o_organization is distinct from p_organization then
       o_organization := p_organization;
-      v_mandate := null;
+    else
+      select s.mandate into v_mandate from {schema}.approval_session s
+        where s.organization = o_organization and s.session = v_session;
     end if;
   end if;
 

@@ -7,7 +7,7 @@ export const takeClaims = `
 create or replace function {schema}.take_claims(
   p_organization text, p_kinds text[], p_names text[], p_fingerprints text[], p_resources text[],
   p_expiries text[], p_places text[],
-  out o_kind text, out o_name text, out o_fingerprint text, out o_resource text
+  out o_kind text, out o_fingerprint text, out o_resource text
 ) language plpgsql set enable_seqscan = off as $claims$
 declare
   v_clock bigint := {schema}.store_clock();
@@ -29,9 +29,8 @@ begin
   end loop;
   if v_lost is null then return; end if;
   o_kind := p_kinds[v_lost];
-  o_name := p_names[v_lost];
   select c.fingerprint, c.resource into o_fingerprint, o_resource from {schema}.claim c
-    where c.organization = p_organization and c.kind = o_kind and c.name = o_name;
+    where c.organization = p_organization and c.kind = o_kind and c.name = p_names[v_lost];
 end
 $claims$;
 `

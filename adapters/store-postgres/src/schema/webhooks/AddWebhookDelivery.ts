@@ -8,14 +8,14 @@ create or replace function {schema}.add_webhook_delivery(
   p_next_attempt_at bigint, p_body text,
   p_claim_kinds text[], p_claim_names text[], p_claim_fingerprints text[], p_claim_resources text[],
   p_claim_expiries text[], p_claim_places text[],
-  out o_outcome text, out o_kind text, out o_name text, out o_fingerprint text, out o_resource text
+  out o_outcome text, out o_kind text, out o_fingerprint text, out o_resource text
 ) language plpgsql set enable_seqscan = off as $add$
 begin
   o_outcome := 'stale';
   perform 1 from {schema}.webhook_endpoint e
     where e.organization = p_organization and e.endpoint = p_endpoint and e.status = 'active';
   if not found then raise sqlstate 'SV000'; end if;
-  select * into o_kind, o_name, o_fingerprint, o_resource from {schema}.take_claims(p_organization, p_claim_kinds,
+  select * into o_kind, o_fingerprint, o_resource from {schema}.take_claims(p_organization, p_claim_kinds,
     p_claim_names, p_claim_fingerprints, p_claim_resources, p_claim_expiries, p_claim_places);
   if o_kind is not null then o_outcome := 'claim_taken'; raise sqlstate 'SV000'; end if;
   perform 1 from {schema}.webhook_endpoint e
