@@ -63,14 +63,14 @@ describe("reads that share statements", () => {
   it.effect("never join a statement that was sent before them", () =>
     Effect.gen(function* () {
       const { answer, begin, sent } = makeReads()
-      yield* begin(["a", "b"])
+      yield* begin(["a", "b", "c"])
       yield* answer(0)
-      const [late] = yield* begin(["b"])
-      assert.deepStrictEqual(sent, ["a", "b"])
+      const late = yield* begin(["b", "c"])
+      assert.deepStrictEqual(sent, ["a", ["b", "c"]])
       yield* answer(1)
+      assert.deepStrictEqual(sent, ["a", ["b", "c"], ["b", "c"]])
       yield* answer(2)
-      assert.deepStrictEqual(sent, ["a", "b", "b"])
-      assert.deepStrictEqual(yield* outcomes([late!]), ["b alone"])
+      assert.deepStrictEqual(yield* outcomes(late), ["b shared", "c shared"])
     })
   )
 
