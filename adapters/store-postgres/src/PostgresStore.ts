@@ -84,6 +84,9 @@ const WRITE_CONNECTIONS = 16
 /** A plan that was made while the tables were empty would read all of them for as long as it is kept. */
 export const PLANNING = { enable_seqscan: "off" } as const
 
+/** Statements with arrays would otherwise be planned each time that they run, which costs more than running them. */
+const PLANNING_OF_READS = { plan_cache_mode: "force_generic_plan" } as const
+
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
@@ -135,6 +138,7 @@ export const connect = (
     })
     const reads = yield* PgClient.make({
       ...config,
+      startupParameters: { ...config.startupParameters, ...PLANNING_OF_READS },
       multiplex: true,
       connectionTTL: options.readConnectionLifetime ?? READ_CONNECTION_LIFETIME,
       maxConnections: options.readConnections ?? READ_CONNECTIONS
