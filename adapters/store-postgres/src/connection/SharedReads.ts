@@ -48,17 +48,21 @@ export const makeSharedReads = <Query, A, E>({
     if (waiting.length > 0 && underWay < atOnce) send()
   }
 
-  /** A statement belongs to none of its queries, so it goes on when they are interrupted. */
+  /** A statement belongs to none of its queries, so it goes on when they are interrupted. One for a single query is plain. */
   const send = (): void => {
     const batch = waiting.slice(0, limit)
     waiting = waiting.slice(limit)
     underWay += 1
-    const fiber = Effect.runForkWith(ofNobody(batch[0]!.context))(answersTo(batch))
+    const answers = batch.length === 1 ? eachAlone(batch) : answersTo(batch)
+    const fiber = Effect.runForkWith(ofNobody(batch[0]!.context))(answers)
     fiber.addObserver(() => {
       underWay -= 1
       sendNext()
     })
   }
+
+  const eachAlone = (batch: ReadonlyArray<Waiting<Query, A, E>>): Effect.Effect<void> =>
+    Effect.forEach(batch, (one) => Effect.map(Effect.exit(alone(one.query)), one.resume), { discard: true })
 
   /** What fails for all by a fault of one is done for each alone. */
   const answersTo = (batch: ReadonlyArray<Waiting<Query, A, E>>): Effect.Effect<void> =>
@@ -73,9 +77,7 @@ export const makeSharedReads = <Query, A, E>({
           ? Effect.sync(() => {
               for (const one of batch) one.resume(exit)
             })
-          : Effect.forEach(batch, (one) => Effect.map(Effect.exit(alone(one.query)), one.resume), {
-              discard: true
-            })
+          : eachAlone(batch)
       }
     })
 

@@ -100,6 +100,49 @@ const LOAD_BY_AUTHORIZATION = plainLoad(
   "(select n.mandate from named n)"
 )
 
+/**
+ * What commands that are combined load: a mandate, several of its authorizations, and several claims. It is a plain statement
+ * for the same reason.
+ */
+const LOAD_COMBINED = `with clock as materialized (
+  select ${CLOCK} as now
+)
+select clock.now as o_clock, $1::text as o_organization,
+  c.kinds as o_kinds, c.names as o_names, c.fingerprints as o_fingerprints, c.resources as o_resources,
+  s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
+  s.snapshot as o_snapshot, o.open as o_open, o.due as o_due, n.records as o_named,
+  null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
+from clock
+  left join {schema}.stream s on s.organization = $1::text and s.mandate = $2::text
+  cross join lateral (
+    select array_agg(asked.kind) as kinds, array_agg(asked.name) as names,
+      array_agg(held.fingerprint) as fingerprints, array_agg(held.resource) as resources
+      from unnest($4::text[], $5::text[]) asked (kind, name) cross join lateral (
+        select c.fingerprint, c.resource from {schema}.claim c
+          where c.organization = $1::text and c.kind = asked.kind and c.name = asked.name
+            and (c.expires_at is null or c.expires_at > clock.now)
+          offset 0
+      ) held
+  ) c
+  cross join lateral (
+    select array_agg(r.reservation order by r.ordinal) as open,
+      array_agg(r.record order by r.ordinal)
+        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
+      from (
+        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
+          where a.organization = $1::text and a.mandate = $2::text and a.reservation is not null
+          offset 0
+      ) r
+  ) o
+  cross join lateral (
+    select array_agg(named.record) as records
+      from unnest($3::text[]) asked (id) cross join lateral (
+        select a.record from {schema}.authorization_row a
+          where a.organization = $1::text and a.authorization_id = asked.id and a.mandate = $2::text
+          offset 0
+      ) named
+  ) n`
+
 const LOAD =
   "select * from {schema}.load_stream($1::text, $2::text, $3::text, $4::text[], $5::text[], $6::text[], $7::boolean)"
 
@@ -278,14 +321,25 @@ const makePlainLoad = ({
   return makeSharedReads({ atOnce: LOADS_AT_ONCE, limit: MAX_SHARED_LOADS, alone, together })
 }
 
+/** The parameters of {@link LOAD_COMBINED}, if the query is of its form. */
+const combinedParameters = (query: LoadQuery): ReadonlyArray<Parameter> | undefined => {
+  const { approval, organization, stream } = query
+  const isCombined = approval !== true && organization !== undefined && stream !== undefined
+  if (!isCombined || !("mandate" in stream)) return undefined
+  const [, , mandate, authorizations, kinds, names] = loadParameters(query)
+  return [orNull(organization), mandate!, authorizations!, kinds!, names!]
+}
+
 const makeLoad = (clients: PostgresClients): Reads["load"] => {
   const plain = makePlainLoad(clients)
+  const combined = statement<LoadRow>(clients.reads, clients.schema, LOAD_COMBINED)
   const byAny = statement<LoadRow>(clients.reads, clients.schema, LOAD)
   return (query) => {
     const form = plainForm(query)
-    return form === undefined
-      ? guarded(Effect.map(byAny(loadParameters(query)), (rows) => loadedOf(rows[0]!)))
-      : plain(form)
+    if (form !== undefined) return plain(form)
+    const parameters = combinedParameters(query)
+    const rows = parameters === undefined ? byAny(loadParameters(query)) : combined(parameters)
+    return guarded(Effect.map(rows, ([row]) => loadedOf(row!)))
   }
 }
 
