@@ -97,9 +97,6 @@ const WRITE_CONNECTIONS = 16
  */
 export const PLANNING = { enable_seqscan: "off", plan_cache_mode: "force_generic_plan" } as const
 
-/** Statements with arrays would otherwise be planned each time that they run, which costs more than running them. */
-const PLANNING_OF_READS = { plan_cache_mode: "force_generic_plan" } as const
-
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
@@ -157,7 +154,6 @@ export const connect = (
     })
     const reads = yield* PgClient.make({
       ...config,
-      startupParameters: { ...config.startupParameters, ...PLANNING_OF_READS },
       multiplex: true,
       connectionTTL: options.readConnectionLifetime ?? READ_CONNECTION_LIFETIME,
       maxConnections: options.readConnections ?? READ_CONNECTIONS

@@ -17,6 +17,7 @@ const makeReads = (parts: Partial<SharedReadOptions<string, string, string>> = {
     })
   const read = makeSharedReads<string, string, string>({
     atOnce: 1,
+    least: 2,
     limit: 3,
     alone: (query) => Effect.as(send(query), `${query} alone`),
     together: (queries) =>

@@ -4,6 +4,8 @@ import { Context, Effect, Exit, Fiber, References } from "effect"
 export interface SharedReadOptions<Query, A, E> {
   /** Statements under way, beyond which queries wait for one of them, unless it takes long. */
   readonly atOnce: number
+  /** Fewest queries that share a statement; fewer are cheaper each by its own. */
+  readonly least: number
   /** Most queries that one statement answers. */
   readonly limit: number
   readonly alone: (query: Query) => Effect.Effect<A, E>
@@ -32,6 +34,7 @@ const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
 export const makeSharedReads = <Query, A, E>({
   alone,
   atOnce,
+  least,
   limit,
   together
 }: SharedReadOptions<Query, A, E>): ((query: Query) => Effect.Effect<A, E>) => {
@@ -48,12 +51,12 @@ export const makeSharedReads = <Query, A, E>({
     if (waiting.length > 0 && underWay < atOnce) send()
   }
 
-  /** A statement belongs to none of its queries, so it goes on when they are interrupted. One for a single query is plain. */
+  /** A statement belongs to none of its queries, so it goes on when they are interrupted. Few queries are sent each by its own. */
   const send = (): void => {
     const batch = waiting.slice(0, limit)
     waiting = waiting.slice(limit)
     underWay += 1
-    const answers = batch.length === 1 ? eachAlone(batch) : answersTo(batch)
+    const answers = batch.length < least ? eachAlone(batch) : answersTo(batch)
     const fiber = Effect.runForkWith(ofNobody(batch[0]!.context))(answers)
     fiber.addObserver(() => {
       underWay -= 1
@@ -62,7 +65,10 @@ export const makeSharedReads = <Query, A, E>({
   }
 
   const eachAlone = (batch: ReadonlyArray<Waiting<Query, A, E>>): Effect.Effect<void> =>
-    Effect.forEach(batch, (one) => Effect.map(Effect.exit(alone(one.query)), one.resume), { discard: true })
+    Effect.forEach(batch, (one) => Effect.map(Effect.exit(alone(one.query)), one.resume), {
+      concurrency: "unbounded",
+      discard: true
+    })
 
   /** What fails for all by a fault of one is done for each alone. */
   const answersTo = (batch: ReadonlyArray<Waiting<Query, A, E>>): Effect.Effect<void> =>

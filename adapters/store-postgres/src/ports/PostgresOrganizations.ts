@@ -23,9 +23,10 @@ where f.hash = $1::text`
 const FIND_KEYS = `select ${CLOCK} as clock, k.hash, k.record as api_key, k.last_used_at, o.record as organization
 from unnest($1::text[]) asked (hash)
   cross join lateral (
-    select k.hash, k.organization, k.record, k.last_used_at from {schema}.api_key k where k.hash = asked.hash offset 0
-  ) k
-  join {schema}.organization o on o.organization = k.organization`
+    select f.hash, f.organization, f.api_key from {schema}.api_key_secret f where f.hash = asked.hash offset 0
+  ) f
+  join {schema}.api_key k on k.organization = f.organization and k.api_key = f.api_key and k.hash = f.hash
+  join {schema}.organization o on o.organization = f.organization`
 
 /** Look-ups of keys that arrive while this many are under way share a statement. */
 const KEY_LOOKUPS_AT_ONCE = 1
@@ -94,6 +95,7 @@ export const makeOrganizations = ({
   const findKeys = statement<KeyRow & { readonly hash: string }>(reads, schema, FIND_KEYS)
   const findApiKey = makeSharedReads<string, FoundApiKey | undefined, StoreUnavailable>({
     atOnce: KEY_LOOKUPS_AT_ONCE,
+    least: 2,
     limit: MAX_SHARED_KEY_LOOKUPS,
     alone: (hash) =>
       guarded(Effect.map(findKey([hash]), ([row]) => (row === undefined ? undefined : foundOf(row)))),

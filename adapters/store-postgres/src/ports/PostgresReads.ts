@@ -130,7 +130,7 @@ from clock
         filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
       from (
         select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = $1::text and a.mandate = $2::text and a.reservation is not null
+          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
           offset 0
       ) r
   ) o
@@ -243,6 +243,8 @@ const nameIn = ({ stream }: PlainQuery): string =>
 
 /** Loads that arrive while this many are under way share a statement. */
 const LOADS_AT_ONCE = 2
+/** Fewest loads that share a statement: for two or three it costs more than it saves. */
+const LEAST_SHARED_LOADS = 4
 /** Most loads that share a statement. */
 const MAX_SHARED_LOADS = 64
 
@@ -318,7 +320,7 @@ const makePlainLoad = ({
         )
       }
     )
-  return makeSharedReads({ atOnce: LOADS_AT_ONCE, limit: MAX_SHARED_LOADS, alone, together })
+  return makeSharedReads({ atOnce: LOADS_AT_ONCE, least: LEAST_SHARED_LOADS, limit: MAX_SHARED_LOADS, alone, together })
 }
 
 /** The parameters of {@link LOAD_COMBINED}, if the query is of its form. */
