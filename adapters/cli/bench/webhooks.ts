@@ -70,7 +70,12 @@ const measure = async (name: SenderName, receiver: ChildProcess, load: Load): Pr
 }
 
 const sorted = (values: ReadonlyArray<number>): ReadonlyArray<number> => [...values].sort((a, b) => a - b)
-const median = (values: ReadonlyArray<number>): number => sorted(values)[values.length >> 1] ?? 0
+/** Of an even number of values, the mean of the two in the middle. */
+const median = (values: ReadonlyArray<number>): number => {
+  const inOrder = sorted(values)
+  const at = (index: number): number => inOrder[index] ?? 0
+  return (at(inOrder.length >> 1) + at((inOrder.length - 1) >> 1)) / 2
+}
 const withRange = (values: ReadonlyArray<number>): string => {
   const [low = 0] = sorted(values)
   return `${median(values).toFixed(0)} (${low.toFixed(0)}-${(sorted(values).at(-1) ?? 0).toFixed(0)})`
