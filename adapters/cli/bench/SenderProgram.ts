@@ -19,11 +19,16 @@ if (import.meta.main) {
   const [name, load] = process.argv.slice(2)
   const sender: Sender = SENDERS[name as SenderName](JSON.parse(load ?? "") as Load)
   process.once("disconnect", () => process.exit())
+  let before = process.cpuUsage()
   process.on("message", async (message) => {
-    if (message === "start") await sender.start()
+    if (message === "start") {
+      before = process.cpuUsage()
+      await sender.start()
+    }
     if (message !== "all arrived") return
     while (await sender.isBusy()) await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MILLISECONDS))
-    process.send?.("done")
+    const { system, user } = process.cpuUsage(before)
+    process.send?.(system + user)
   })
   await sender.fill()
   process.send?.("ready")

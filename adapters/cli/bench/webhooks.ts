@@ -13,8 +13,12 @@ const option = (name: string, byDefault: number): number => {
   const text = process.argv.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]
   return text === undefined ? byDefault : Number(text)
 }
-const DELIVERIES = option("deliveries", 10_000)
-const ROUNDS = option("rounds", 3)
+const DELIVERIES = option("deliveries", 4000)
+const ROUNDS = option("rounds", 5)
+/** No round begins that would not end within this time, in seconds, if it took as long as the longest before it. */
+const TIME_LIMIT_SECONDS = 220
+/** A run that is stuck ends with an error after this time, in seconds. */
+const ABORT_SECONDS = 239
 /** One endpoint may have few attempts under way; the last, of two organizations, as many as there is room for. */
 const ENDPOINTS = [1, 10]
 
@@ -42,8 +46,14 @@ const ended = (child: ChildProcess): Promise<void> =>
     child.disconnect()
   })
 
-/** Deliveries per second, from the word to start until every one has arrived and is recorded. */
-const rateOf = async (name: SenderName, receiver: ChildProcess, load: Load): Promise<number> => {
+interface Measured {
+  /** Deliveries per second, from the word to start until every one has arrived and is recorded. */
+  readonly rate: number
+  /** Processor time of the sender's process per delivery, in microseconds. */
+  readonly micros: number
+}
+
+const measure = async (name: SenderName, receiver: ChildProcess, load: Load): Promise<Measured> => {
   const sender = program("./SenderProgram.ts", name, JSON.stringify(load))
   await said(sender)
   receiver.send(load.deliveries)
@@ -53,14 +63,40 @@ const rateOf = async (name: SenderName, receiver: ChildProcess, load: Load): Pro
   sender.send("start")
   await complete
   sender.send("all arrived")
-  await done
+  const micros = Number(await done)
   const seconds = (performance.now() - begun) / 1000
   await ended(sender)
-  return load.deliveries / seconds
+  return { rate: load.deliveries / seconds, micros: micros / load.deliveries }
 }
 
-const median = (rates: ReadonlyArray<number>): number =>
-  [...rates].sort((a, b) => a - b)[rates.length >> 1] ?? 0
+const sorted = (values: ReadonlyArray<number>): ReadonlyArray<number> => [...values].sort((a, b) => a - b)
+/** Of an even number of values, the mean of the two in the middle. */
+const median = (values: ReadonlyArray<number>): number => {
+  const inOrder = sorted(values)
+  const at = (index: number): number => inOrder[index] ?? 0
+  return (at(inOrder.length >> 1) + at((inOrder.length - 1) >> 1)) / 2
+}
+const withRange = (values: ReadonlyArray<number>): string => {
+  const [low = 0] = sorted(values)
+  return `${median(values).toFixed(0)} (${low.toFixed(0)}-${(sorted(values).at(-1) ?? 0).toFixed(0)})`
+}
+
+type Results = ReadonlyMap<SenderName, Array<Measured>>
+const newResults = (): Results => new Map(NAMES.map((name): [SenderName, Array<Measured>] => [name, []]))
+
+/** One table for so many endpoints; ratios are of the same round, because a busy machine slows down both. */
+const report = (endpoints: number, results: Results): void => {
+  const ratesOf = (name: SenderName) => (results.get(name) ?? []).map(({ rate }) => rate)
+  const ours = ratesOf("ours")
+  say(`to ${endpoints} endpoint${endpoints === 1 ? "" : "s"}, ${ours.length} rounds, median (range)`)
+  for (const name of NAMES) {
+    const micros = (results.get(name) ?? []).map((one) => one.micros)
+    const ratios = ratesOf(name).map((rate, round) => (ours[round] ?? 0) / rate)
+    say(
+      `  ${name.padEnd(16)} ${withRange(ratesOf(name)).padStart(20)} deliveries/s, ${withRange(micros).padStart(16)} us of processor time each, ours ${median(ratios).toFixed(2)} of it`
+    )
+  }
+}
 
 const run = async (): Promise<void> => {
   const server = await startTestPostgres()
@@ -82,30 +118,37 @@ const run = async (): Promise<void> => {
       await query(`create database ${name}`)
       return Object.assign(new URL(server.url), { pathname: `/${name}` }).href
     }
-    let last: ReadonlyArray<number> = []
-    say(
-      `deliveries per second, median of ${ROUNDS}, ${DELIVERIES} queued${NAMES.map((name) => name.padStart(17)).join("")}`
-    )
-    for (const endpoints of ENDPOINTS) {
-      const targets = Array.from({ length: endpoints }, (_, number) => `http://127.0.0.1:${port}/${number}`)
-      const rates = new Map(NAMES.map((name): [SenderName, Array<number>] => [name, []]))
-      for (let round = 0; round < ROUNDS; round += 1) {
-        for (const name of NAMES) {
+    const results = ENDPOINTS.map((endpoints) => ({ endpoints, of: newResults() }))
+    const begun = performance.now()
+    let longest = 0
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const roundBegun = performance.now()
+      if (roundBegun - begun + longest > TIME_LIMIT_SECONDS * 1000) break
+      // Each name goes first in turn.
+      const order = NAMES.map((_, at) => NAMES[(at + round) % NAMES.length]!)
+      for (const { endpoints, of } of results) {
+        const targets = Array.from({ length: endpoints }, (_, number) => `http://127.0.0.1:${port}/${number}`)
+        for (const name of order) {
           const load = { databaseUrl: await newDatabase(), targets, deliveries: DELIVERIES }
-          rates.get(name)?.push(await rateOf(name, receiver, load))
+          of.get(name)?.push(await measure(name, receiver, load))
         }
       }
-      last = NAMES.map((name) => median(rates.get(name) ?? []))
-      say(
-        `${`to ${endpoints} endpoint${endpoints === 1 ? "" : "s"}`.padEnd(49)}${last.map((rate) => rate.toFixed(0).padStart(17)).join("")}`
-      )
+      longest = Math.max(longest, performance.now() - roundBegun)
     }
-    say(`deliveries/s ${NAMES.map((name, index) => `${name}=${last[index]?.toFixed(0)}`).join(" ")}`)
+    for (const { endpoints, of } of results) report(endpoints, of)
+    const last = results.at(-1)!.of
+    say(
+      `deliveries/s ${NAMES.map((name) => `${name}=${median((last.get(name) ?? []).map(({ rate }) => rate)).toFixed(0)}`).join(" ")}`
+    )
   } finally {
     await ended(receiver)
     await server.stop()
   }
 }
 
+setTimeout(() => {
+  process.stderr.write(`not done within ${ABORT_SECONDS} s\n`)
+  process.exit(1)
+}, ABORT_SECONDS * 1000).unref()
 await run()
 process.exit()

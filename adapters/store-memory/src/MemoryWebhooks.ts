@@ -224,7 +224,7 @@ const dueOfTenant = ({ webhooks }: Tenant, query: Query<"leaseDue">, now: Instan
   const entries = [...webhooks.values()]
   const underWay = entries.reduce((sum, entry) => sum + openOf(entry), 0)
   return entries
-    .flatMap((entry) => dueOf(entry, query.perEndpoint, now))
+    .flatMap((entry) => dueOf(entry, query.bounds?.get(entry.endpoint.id) ?? query.perEndpoint, now))
     .sort(inTurns)
     .filter(({ turn }, at) => turn < query.assured || underWay + at < query.perOrganization)
 }

@@ -5,6 +5,7 @@ import { partitions } from "./migrations/Partitions.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
 import { secretTables } from "./migrations/SecretTables.ts"
 import { wakeColumns } from "./migrations/WakeColumns.ts"
+import { webhookBounds } from "./migrations/WebhookBounds.ts"
 
 /*
  * `schema/` holds the current schema, which is the one to read and change; this list holds the steps that lead to it, each a
@@ -38,7 +39,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 4, name: "replaced_indexes", statements: replacedIndexes },
   { id: 5, name: "cleaned_rows", statements: cleanedRows },
   { id: 6, name: "secret_tables", statements: secretTables },
-  { id: 7, name: "partitions", statements: partitions }
+  { id: 7, name: "webhook_bounds", statements: webhookBounds },
+  { id: 8, name: "partitions", statements: partitions }
 ]
 
 /** A schema's name as it is written in statements. */

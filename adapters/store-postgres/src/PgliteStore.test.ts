@@ -49,7 +49,13 @@ const alwaysTogether = Layer.effectContext(
       const organizations = Context.get(ports, Organizations)
       const nothing: LoadQuery = { organization: "none", stream: { mandate: "none" } }
       return ports.pipe(
-        Context.add(MandateStore, { ...store, load: crowded(store.load, Array.from({ length: 6 }, () => nothing)) }),
+        Context.add(MandateStore, {
+          ...store,
+          load: crowded(
+            store.load,
+            Array.from({ length: 6 }, () => nothing)
+          )
+        }),
         Context.add(Organizations, {
           ...organizations,
           findApiKey: crowded(organizations.findApiKey, ["none", "none"])

@@ -76,7 +76,7 @@ const notesPlans = server !== undefined && (await Effect.runPromise(onServer(can
 const openAttempts = (sql: PgClient.PgClient, endpoint: WebhookEndpointState, perEndpoint: number) =>
   Effect.map(
     sql.unsafe<{ readonly o_endpoint: string }>(
-      `select o_endpoint from "${schema}".lease_webhook_attempts($1, 100, $2, $2, 100, $3)`,
+      `select o_endpoint from "${schema}".lease_webhook_attempts($1, 100, $2, $2, 100, $3, '{}', '{}')`,
       [randomBytes(6).toString("hex"), perEndpoint, String(HOUR)]
     ),
     (opened) => opened.filter(({ o_endpoint }) => o_endpoint === endpoint.id).length

@@ -320,7 +320,13 @@ const makePlainLoad = ({
         )
       }
     )
-  return makeSharedReads({ atOnce: LOADS_AT_ONCE, least: LEAST_SHARED_LOADS, limit: MAX_SHARED_LOADS, alone, together })
+  return makeSharedReads({
+    atOnce: LOADS_AT_ONCE,
+    least: LEAST_SHARED_LOADS,
+    limit: MAX_SHARED_LOADS,
+    alone,
+    together
+  })
 }
 
 /** The parameters of {@link LOAD_COMBINED}, if the query is of its form. */

@@ -194,7 +194,7 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
-const LEASE = calls("lease_webhook_attempts", "text bigint bigint bigint bigint bigint")
+const LEASE = calls("lease_webhook_attempts", "text bigint bigint bigint bigint bigint text[] text[]")
 const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
@@ -369,10 +369,24 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
   const expired = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, EXPIRED)
   const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
   const reloaded = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, RELOAD)
-  const leaseDue: Service["leaseDue"] = ({ assured, lasts, limit, perEndpoint, perOrganization, token }) =>
+  const leaseDue: Service["leaseDue"] = ({
+    assured,
+    bounds = new Map(),
+    lasts,
+    limit,
+    perEndpoint,
+    perOrganization,
+    token
+  }) =>
     guarded(
       Effect.flatMap(
-        lease([token, ...[limit, perEndpoint, assured, perOrganization].map(String), comparable(lasts)]),
+        lease([
+          token,
+          ...[limit, perEndpoint, assured, perOrganization].map(String),
+          comparable(lasts),
+          [...bounds.keys()],
+          [...bounds.values()].map(String)
+        ]),
         (rows) => {
           // Each row has a delivery and repeats its endpoint.
           const endpoints = new Map<string, StoredEndpoint>()

@@ -12,4 +12,6 @@ const functionIn = (statements: string, name: string): string => {
  * Functions that the previous release calls and this one calls with other parameters, for servers of that release that still
  * run. They go with a later release.
  */
-export const previousCalls = functionIn(baseline, "load_stream")
+export const previousCalls = ["load_stream", "lease_webhook_attempts"]
+  .map((name) => functionIn(baseline, name))
+  .join("")

@@ -61,7 +61,9 @@ describe("the schema", { timeout: TIMEOUT_MILLISECONDS }, () => {
 
   it("is used without advisory locks, which not every engine has", () => {
     assert.isAbove(sources.length, 100)
-    const found = sources.filter((name) => /pg_\w*advisory/iu.test(readFileSync(new URL(name, PACKAGE), "utf8")))
+    const found = sources.filter((name) =>
+      /pg_\w*advisory/iu.test(readFileSync(new URL(name, PACKAGE), "utf8"))
+    )
     assert.deepStrictEqual(found, [])
   })
 })

@@ -102,7 +102,7 @@ export class WebhookStore extends Context.Service<
      * (`beginAttempt`) that lasts for `lasts`, and returns them.
      *
      * - At most `limit` deliveries are leased.
-     * - At most `perEndpoint` attempts of an endpoint are under way.
+     * - At most `perEndpoint` attempts of an endpoint are under way, or what `bounds` says of its identifier.
      * - At most `perOrganization` attempts of an organization are under way, those of deleted endpoints included.
      * - Each endpoint may have up to `assured` attempts under way even if its organization has reached `perOrganization`.
      *
@@ -114,6 +114,7 @@ export class WebhookStore extends Context.Service<
       readonly token: string
       readonly limit: number
       readonly perEndpoint: number
+      readonly bounds?: ReadonlyMap<string, number>
       readonly assured: number
       readonly perOrganization: number
       readonly lasts: Nanos

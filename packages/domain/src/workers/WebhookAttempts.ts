@@ -129,16 +129,24 @@ export const recordEndsTogether = Effect.fn("recordEndsTogether")(function* (
 })
 
 /** Expired attempts that are loaded at a time. */
-const EXPIRED_BATCH = 100
+export const EXPIRED_BATCH = 100
 
-/** Ends attempts whose workers are lost (part 8). Returns how many there were. */
+/**
+ * Ends attempts whose workers are lost (part 8), at most `EXPIRED_BATCH`. Returns how many there were: if as many as that,
+ * there may be more.
+ */
 export const recordLostAttempts: Effect.Effect<number, StoreUnavailable, WebhookStore | Randomness> =
   Effect.gen(function* () {
     const store = yield* WebhookStore
     const { expired, now } = yield* store.expiredAttempts({ limit: EXPIRED_BATCH })
-    for (const [, group] of Map.groupBy(expired, ({ endpoint }) => endpoint.id)) {
-      const ended = group.map(({ delivery }): EndedAttempt => ({ delivery, result: "lost" }))
-      yield* recordEnds(group[0]!, ended, now)
+    const groups = [...Map.groupBy(expired, ({ endpoint }) => endpoint.id).values()].map((group) => ({
+      known: group[0]!,
+      ended: group.map(({ delivery }): EndedAttempt => ({ delivery, result: "lost" })),
+      now
+    }))
+    const recorded = groups.length > 1 ? yield* recordEndsTogether(groups) : []
+    for (const [at, { ended, known }] of groups.entries()) {
+      if (recorded[at] === undefined) yield* recordEnds(known, ended, now)
     }
     return expired.length
   })

@@ -12,6 +12,8 @@ import {
   testWebhookEndpoint
 } from "../programs/WebhookDeliveries.ts"
 import { readWebhookEndpoint } from "../programs/WebhookEndpoints.ts"
+import { QUICK_ATTEMPTS_PER_ENDPOINT } from "./EndpointPace.ts"
+import { EXPIRED_BATCH } from "./WebhookAttempts.ts"
 import { ATTEMPTS_AT_ONCE, ATTEMPTS_PER_ENDPOINT, webhookWorker } from "./WebhookWorker.ts"
 
 const caller = webhookCaller()
@@ -288,6 +290,43 @@ describe("an endpoint", () => {
   )
 })
 
+describe("the attempts under way", () => {
+  it.effect("are more for an endpoint that responds quickly than for a slow one beside it", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          const latency = { quick: 20, slow: 2000 }
+          const underWay = { quick: 0, slow: 0 }
+          const most = { quick: 0, slow: 0 }
+          receivers.answer = ({ url }) => {
+            const name = url.includes("quick") ? "quick" : "slow"
+            return Effect.gen(function* () {
+              underWay[name] += 1
+              most[name] = Math.max(most[name], underWay[name])
+              yield* Effect.sleep(latency[name])
+              underWay[name] -= 1
+              return { status: 204, durationMs: latency[name] }
+            })
+          }
+          yield* caller.register({ url: "https://quick.example/" })
+          yield* caller.register({ url: "https://slow.example/" })
+          for (let count = 0; count < 300; count += 1) yield* happen
+          yield* Effect.forkScoped(webhookWorker)
+          for (let count = 0; count < 100; count += 1) yield* TestClock.adjust("10 millis")
+          assert.isAbove(most.quick, ATTEMPTS_PER_ENDPOINT)
+          assert.isAtMost(most.quick, QUICK_ATTEMPTS_PER_ENDPOINT)
+          assert.strictEqual(most.slow, ATTEMPTS_PER_ENDPOINT)
+          assert.lengthOf(
+            receivers.received.filter(({ url }) => url.includes("quick")),
+            300
+          )
+          yield* TestClock.adjust("1 minute")
+        }),
+      false
+    )
+  )
+})
+
 describe("a worker", () => {
   it.effect("that is lost uses up its attempt, and moves no counter", () =>
     story(
@@ -316,6 +355,32 @@ describe("a worker", () => {
             ["worker_lost", 204]
           )
           assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
+        }),
+      false
+    )
+  )
+
+  it.effect("uses up the attempts of a lost worker without a pause, however many there are", () =>
+    story(
+      () =>
+        Effect.gen(function* () {
+          yield* caller.register({ url: "https://one.example/" })
+          yield* caller.register({ url: "https://two.example/" })
+          for (let count = 0; count < 2 * EXPIRED_BATCH; count += 1) yield* happen
+          const store = yield* WebhookStore
+          const lost = yield* store.leaseDue({
+            token: "lost",
+            limit: 1000,
+            perEndpoint: 1000,
+            assured: 0,
+            perOrganization: 1000,
+            lasts: 60_000_000_000n
+          })
+          assert.lengthOf(lost, 4 * EXPIRED_BATCH)
+          yield* TestClock.adjust("1 minute")
+          yield* Effect.forkScoped(webhookWorker)
+          yield* TestClock.adjust("200 millis")
+          assert.lengthOf((yield* store.expiredAttempts({ limit: 1000 })).expired, 0)
         }),
       false
     )

@@ -10,13 +10,17 @@ import { WebhookTransport } from "../ports/WebhookTransport.ts"
 import { webhookSealContext } from "../programs/WebhookEndpoints.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
-import { recordLostAttempts } from "./WebhookAttempts.ts"
+import { makePace } from "./EndpointPace.ts"
+import { EXPIRED_BATCH, recordLostAttempts } from "./WebhookAttempts.ts"
 import { makeRecorder } from "./WebhookRecorder.ts"
 import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
 /** Attempts that one worker has under way at most, over all endpoints. */
 export const ATTEMPTS_AT_ONCE = 1024
-/** Most attempts of one endpoint under way, over all workers, so that an endpoint holds up only itself. */
+/**
+ * Most attempts of one endpoint under way, over all workers, so that an endpoint holds up only itself; one that responds
+ * quickly may have up to `QUICK_ATTEMPTS_PER_ENDPOINT`.
+ */
 export const ATTEMPTS_PER_ENDPOINT = 32
 /**
  * A worker begins attempts of one organization up to this fraction of its free capacity, shared equally among as many
@@ -24,6 +28,8 @@ export const ATTEMPTS_PER_ENDPOINT = 32
  * respond cannot use up its last capacity.
  */
 const ORGANIZATION_SHARE_DIVISOR = 4
+/** Part of an organization's share that an endpoint which responds quickly may have. */
+const QUICK_SHARE_DIVISOR = 4
 /**
  * Attempts that every endpoint may have under way however busy its organization is; fewer as the worker fills up. So an
  * endpoint that responds does not wait for others of its own organization either.
@@ -39,7 +45,7 @@ const LEASE_BATCH = 64
 const LEASE_SECONDS = 60n
 /** Least time between two rounds of leasing, in nanoseconds: what falls due in between is leased together. */
 const LEASE_EVERY = 5n * NANOS_PER_MILLISECOND
-/** Interval between searches for attempts of lost workers, in nanoseconds. */
+/** Interval between searches for attempts of lost workers, in nanoseconds; none follows a search that found a full batch. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
 /** Longest that a stopping worker waits for attempts under way; the rest count as lost. */
 export const DRAIN_TIMEOUT = "9 seconds"
@@ -110,6 +116,7 @@ const make = Effect.gen(function* () {
   const fibers = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(fibers)<Ports>()
   let underWay = 0
+  const pace = makePace()
   const begin = makeRecorder({
     run,
     settled: (count) => {
@@ -125,6 +132,7 @@ const make = Effect.gen(function* () {
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
+      Effect.tap((result) => Effect.sync(() => pace.ended(endpoint.id, result))),
       Effect.flatMap(ended),
       // The lease expires, the attempt is recorded as `worker_lost`, and the next one follows.
       Effect.catchCause((cause) =>
@@ -145,12 +153,14 @@ const make = Effect.gen(function* () {
     const limit = Math.min(LEASE_BATCH, room)
     if (limit === 0) return false
     const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
+    const perEndpoint = Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS))
     const leased = yield* store.leaseDue({
       token: encodeBase64Url(randomness.bytes(TOKEN_BYTES)),
       limit,
       perOrganization,
       assured: Math.ceil(room / ASSURED_SHARE_DIVISOR),
-      perEndpoint: Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS)),
+      perEndpoint,
+      bounds: pace.bounds(perEndpoint, Math.ceil(perOrganization / QUICK_SHARE_DIVISOR)),
       lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
     const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string>, SealBroken>>()
@@ -170,12 +180,13 @@ const make = Effect.gen(function* () {
 
   let failures = 0
   let lostAt = 0n
+  let mayHaveLost = false
   let leasedAt = 0n
   const turn = Effect.gen(function* () {
     const now = yield* Clock.monotonicTimeNanos
-    if (now - lostAt >= LOST_EVERY) {
+    if (mayHaveLost || now - lostAt >= LOST_EVERY) {
       lostAt = now
-      yield* recordLostAttempts
+      mayHaveLost = (yield* recordLostAttempts) === EXPIRED_BATCH
     }
     yield* sleepUntilElapsed(leasedAt, LEASE_EVERY)
     leasedAt = yield* Clock.monotonicTimeNanos
@@ -183,7 +194,8 @@ const make = Effect.gen(function* () {
     // Uninterruptible, because an abandoned lease uses up an attempt.
     const mayHaveMore = yield* Effect.uninterruptible(round)
     failures = 0
-    if (!mayHaveMore) yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
+    if (!mayHaveMore && !mayHaveLost)
+      yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
   }).pipe(
     Effect.catchCause((cause) => {
       failures += 1

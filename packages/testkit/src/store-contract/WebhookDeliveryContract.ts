@@ -228,6 +228,24 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("are under way as many as is said of the endpoint, where that differs from the others", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const quick = yield* register(organization)
+        const other = yield* register(organization)
+        yield* recordEvents(organization, 8)
+        const all = [quick, other]
+        const bounds = new Map([[quick.id, 5]])
+        const of = (leased: ReadonlyArray<LeasedDelivery>, { id }: WebhookEndpointState) =>
+          leased.filter(({ endpoint }) => endpoint.id === id).length
+        const first = (yield* lease(all, { perEndpoint: 2, bounds })).leased
+        assert.deepStrictEqual([of(first, quick), of(first, other)], [5, 2])
+        assert.lengthOf((yield* lease(all, { perEndpoint: 2, bounds })).leased, 0)
+        const more = (yield* lease(all, { perEndpoint: 3, bounds: new Map([[quick.id, 6]]) })).leased
+        assert.deepStrictEqual([of(more, quick), of(more, other)], [1, 1])
+      })
+    )
+
     it.effect("are under way no more than so many of an organization, its deleted endpoints included", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()

@@ -3,7 +3,7 @@
  * proportion to what is due. The selected deliveries are due as by `isDue` of the domain, and are opened as by
  * `beginAttempt`.
  *
- * No endpoint ever has more than `p_per_endpoint` attempts open, however many workers ask at once: a worker that opens
+ * No endpoint ever has more than `p_per_endpoint` attempts open, or what `p_bounds` gives for one of `p_bounded`, however many workers ask at once: a worker that opens
  * attempts of an endpoint locks its row of `webhook_attempt_lock`, and the others skip to other endpoints. An organization,
  * its deleted endpoints included, has at most about `p_per_organization` attempts open, beyond which each endpoint still
  * gets `p_assured`. Endpoints with the fewest open attempts come first, so that one that does not respond holds up no other.
@@ -14,7 +14,8 @@
  */
 export const leaseWebhookAttempts = `
 create or replace function {schema}.lease_webhook_attempts(
-  p_token text, p_limit bigint, p_per_endpoint bigint, p_assured bigint, p_per_organization bigint, p_nanos bigint
+  p_token text, p_limit bigint, p_per_endpoint bigint, p_assured bigint, p_per_organization bigint, p_nanos bigint,
+  p_bounded text[], p_bounds text[]
 ) returns table (
   o_organization text, o_endpoint text, o_revision bigint, o_missed_since bigint, o_endpoint_record text,
   o_delivery text, o_event text, o_event_type text, o_created_at bigint, o_state text, o_next_attempt_at bigint,
@@ -58,9 +59,12 @@ begin
   select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints from (
     select w.organization, w.endpoint from unnest(v_organizations, v_endpoints, v_since) w (organization, endpoint, since)
       cross join lateral (
+        select coalesce(p_bounds[array_position(p_bounded, w.endpoint)]::bigint, p_per_endpoint) as most
+      ) bound
+      cross join lateral (
         select count(*) as open from (
           select from {schema}.webhook_delivery o where o.organization = w.organization and o.endpoint = w.endpoint
-            and o.open_token is not null limit p_per_endpoint
+            and o.open_token is not null limit bound.most
         ) of_endpoint
       ) own
       cross join lateral (
@@ -69,7 +73,7 @@ begin
             and o.open_token is not null limit p_per_organization
         ) of_organization
       ) every
-      where own.open < p_per_endpoint and (own.open < p_assured or every.open < p_per_organization)
+      where own.open < bound.most and (own.open < p_assured or every.open < p_per_organization)
       order by own.open, w.since, w.endpoint limit p_limit
   ) l;
   -- What is open at these endpoints is counted again below, by a statement that sees what the holder before has opened.
@@ -88,6 +92,9 @@ begin
             partition by w.organization order by own.open + t.place, t.next_attempt_at, w.endpoint) as of_organization
         from unnest(v_organizations, v_endpoints) w (organization, endpoint)
           cross join lateral (
+            select coalesce(p_bounds[array_position(p_bounded, w.endpoint)]::bigint, p_per_endpoint) as most
+          ) bound
+          cross join lateral (
             select count(*) as open from {schema}.webhook_delivery o
               where o.organization = w.organization and o.endpoint = w.endpoint and o.open_token is not null
           ) own
@@ -100,7 +107,7 @@ begin
             from {schema}.webhook_delivery d
             where d.organization = w.organization and d.endpoint = w.endpoint and d.queue = 'due'
               and d.next_attempt_at <= v_clock
-            order by d.next_attempt_at, d.delivery limit greatest(0, least(p_limit, p_per_endpoint - own.open))
+            order by d.next_attempt_at, d.delivery limit greatest(0, least(p_limit, bound.most - own.open))
           ) t
       ) r
       where r.of_organization <= p_per_organization or r.turn <= p_assured
