@@ -8,7 +8,7 @@ const SCHEMA = "svc"
 /** Size of an open reservation's record, which is gone by the time when the others are measured. */
 const RESERVATION_BYTES = 300
 /** Each run has new sessions, whereas those of the other systems stay: so many are ready within a second. */
-const SESSIONS_PER_SECOND = 32
+const SESSIONS_PER_SECOND = 16
 
 /** The same row work by `pgbench`, at an empty database. */
 export const startPgbench = async (
