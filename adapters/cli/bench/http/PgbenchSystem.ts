@@ -7,8 +7,8 @@ import type { System } from "./System.ts"
 const SCHEMA = "svc"
 /** Size of an open reservation's record, which is gone by the time when the others are measured. */
 const RESERVATION_BYTES = 300
-/** Each run has new sessions, whereas those of the other systems stay. */
-const WARM_UP_SECONDS = 1
+/** Each run has new sessions, whereas those of the other systems stay: so many are ready within a second. */
+const SESSIONS_PER_SECOND = 16
 
 /** The same row work by `pgbench`, at an empty database. */
 export const startPgbench = async (
@@ -31,7 +31,7 @@ export const startPgbench = async (
         seconds,
         sizes: rowSizes,
         streams: [from, to - 1],
-        warmUpSeconds: WARM_UP_SECONDS
+        warmUpSeconds: 1 + Math.ceil(connections / SESSIONS_PER_SECOND)
       })
       pairs += allPairs
       return {
