@@ -188,10 +188,16 @@ const comparable = (value: unknown): string => {
     })
 }
 
+/** What was answered. A replay shows its resource as it is once those beside it are recorded, so only its name counts. */
 const answersOf = (results: ReadonlyArray<Result.Result<unknown, unknown>>) =>
-  results.map((result) =>
-    Result.isSuccess(result) ? result.success : { refused: { ...(result.failure as object) } }
-  )
+  results.map((result) => {
+    if (Result.isFailure(result)) return { refused: { ...(result.failure as object) } }
+    const answer = result.success as {
+      readonly replayed?: boolean
+      readonly resource?: { readonly id: string }
+    }
+    return answer.replayed === true ? { replayOf: answer.resource?.id } : answer
+  })
 
 /** Everything that can be seen of a mandate. */
 const seen = Effect.fnUntraced(function* ({ ids, mandate }: Prepared) {
