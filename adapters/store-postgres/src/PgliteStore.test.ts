@@ -22,12 +22,17 @@ const patient = Layer.succeed(CallTimeout, "2 minutes")
 
 storeContract("PgliteStore", () => Layer.merge(preparedStore, patient), { clock: "live" })
 
+/** More than are read each by its own. */
+const OTHERS = 6
+
 /** Reads one beside others that are sent before it, so that it goes through the statement for many. */
 const crowded =
-  <Query, A, E>(read: (query: Query) => Effect.Effect<A, E>, others: ReadonlyArray<Query>) =>
+  <Query, A, E>(read: (query: Query) => Effect.Effect<A, E>, otherThan: (query: Query) => Query) =>
   (query: Query): Effect.Effect<A, E> =>
     Effect.map(
-      Effect.all([...others, query].map(read), { concurrency: "unbounded" }),
+      Effect.all([...Array.from({ length: OTHERS }, () => otherThan(query)), query].map(read), {
+        concurrency: "unbounded"
+      }),
       (answers) => answers.at(-1)!
     )
 
@@ -47,18 +52,18 @@ const alwaysTogether = Layer.effectContext(
       const ports = portsWith(clients, append)
       const store = Context.get(ports, MandateStore)
       const organizations = Context.get(ports, Organizations)
-      const nothing: LoadQuery = { organization: "none", stream: { mandate: "none" } }
+      const nothingIn = ({ organization = "none" }: LoadQuery): LoadQuery => ({
+        organization,
+        stream: { mandate: "none" }
+      })
       return ports.pipe(
         Context.add(MandateStore, {
           ...store,
-          load: crowded(
-            store.load,
-            Array.from({ length: 6 }, () => nothing)
-          )
+          load: crowded(store.load, nothingIn)
         }),
         Context.add(Organizations, {
           ...organizations,
-          findApiKey: crowded(organizations.findApiKey, ["none", "none"])
+          findApiKey: crowded(organizations.findApiKey, () => "none")
         })
       )
     }

@@ -25,7 +25,8 @@ const PARTITIONS = 5
 
 /** What workers look for in all organizations: what is due, and what dead workers left. */
 const ACROSS_ORGANIZATIONS: ReadonlyArray<RegExp> = [
-  /where s\.next_due <= v_clock and coalesce/u,
+  /where [sw]\.wake_at <= v_clock and/u,
+  /\.organization > o_next/u,
   /where d\.queue = 'due'\s+(?:order by |and \()d\.endpoint, d\.organization/u,
   /where d\.open_token is not null and d\.open_expires_at <=/u,
   /where l\.queue = 'later' and l\.next_attempt_at <= v_clock/u

@@ -9,6 +9,7 @@ import { Reactivity } from "effect/reactivity"
 import { CallTimeout } from "../src/connection/StoreFault.ts"
 import { inSchema, quoteSchema } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
+import { previousCalls } from "../src/schema/PreviousCalls.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
@@ -116,7 +117,11 @@ const bodiesOf = (sql: PgClient.PgClient) =>
     readonly body: string
   }>`select proname::text as name, prosrc as body from pg_proc
     where pronamespace = ${quoteSchema(schema)}::regnamespace`.pipe(
-    Effect.map((functions) => functions.filter(({ name }) => !NO_REQUEST.has(name)))
+    Effect.map((functions) =>
+      functions.filter(
+        ({ body, name }) => !NO_REQUEST.has(name) && !inSchema(previousCalls, schema).includes(body)
+      )
+    )
   )
 
 const sentTexts = (): ReadonlyArray<string> => [...new Set(recorder!.sent().map(({ text }) => text))]

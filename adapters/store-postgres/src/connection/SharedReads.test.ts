@@ -75,6 +75,22 @@ describe("reads that share statements", () => {
     })
   )
 
+  it.effect("share only with those that they join, the others keep their order", () =>
+    Effect.gen(function* () {
+      const { answer, begin, sent } = makeReads({ joins: (first, other) => first[0] === other[0] })
+      const fibers = yield* begin(["a", "b1", "c1", "b2", "c2"])
+      for (const at of [0, 1, 2]) yield* answer(at)
+      assert.deepStrictEqual(sent, ["a", ["b1", "b2"], ["c1", "c2"]])
+      assert.deepStrictEqual(yield* outcomes(fibers), [
+        "a alone",
+        "b1 shared",
+        "c1 shared",
+        "b2 shared",
+        "c2 shared"
+      ])
+    })
+  )
+
   it.effect("fail each by itself", () =>
     Effect.gen(function* () {
       const { answer, begin } = makeReads()

@@ -8,6 +8,8 @@ export interface SharedReadOptions<Query, A, E> {
   readonly least: number
   /** Most queries that one statement answers. */
   readonly limit: number
+  /** Whether a query may share the statement of one that came before it; any may by default. */
+  readonly joins?: (first: Query, other: Query) => boolean
   readonly alone: (query: Query) => Effect.Effect<A, E>
   /** Answers several queries by one statement, which must see everything that was recorded before it was sent. */
   readonly together: (queries: ReadonlyArray<Query>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>
@@ -34,6 +36,7 @@ const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
 export const makeSharedReads = <Query, A, E>({
   alone,
   atOnce,
+  joins = () => true,
   least,
   limit,
   together
@@ -53,8 +56,10 @@ export const makeSharedReads = <Query, A, E>({
 
   /** A statement belongs to none of its queries, so it goes on when they are interrupted. Few queries are sent each by its own. */
   const send = (): void => {
-    const batch = waiting.slice(0, limit)
-    waiting = waiting.slice(limit)
+    const first = waiting[0]!.query
+    const batch = waiting.filter(({ query }) => joins(first, query)).slice(0, limit)
+    const taken = new Set(batch)
+    waiting = waiting.filter((one) => !taken.has(one))
     underWay += 1
     const answers = batch.length < least ? eachAlone(batch) : answersTo(batch)
     const fiber = Effect.runForkWith(ofNobody(batch[0]!.context))(answers)

@@ -248,11 +248,11 @@ const LEAST_SHARED_LOADS = 4
 /** Most loads that share a statement. */
 const MAX_SHARED_LOADS = 64
 
-/** Several plain loads in one statement, by the number of each: an absent name is empty, which names nothing. */
+/** Several plain loads of one organization in one statement, by the number of each: an absent name is empty, which names nothing. */
 const LOAD_SEVERAL = `with clock as materialized (
   select ${CLOCK} as now
 )
-select asked.at as o_at, clock.now as o_clock, asked.organization as o_organization,
+select asked.at as o_at, clock.now as o_clock, $1::text as o_organization,
   array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
   array[c.resource] as o_resources,
   s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
@@ -260,23 +260,23 @@ select asked.at as o_at, clock.now as o_clock, asked.organization as o_organizat
   case when n.record is not null then array[n.record] end as o_named,
   null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
 from clock
-  cross join unnest($1::text[], $2::text[], $3::text[], $4::text[])
-    with ordinality asked (organization, mandate, authorization_id, key, at)
+  cross join unnest($2::text[], $3::text[], $4::text[])
+    with ordinality asked (mandate, authorization_id, key, at)
   left join lateral (
     select a.mandate, a.record from {schema}.authorization_row a
-      where a.organization = asked.organization and a.authorization_id = asked.authorization_id
+      where a.organization = $1::text and a.authorization_id = asked.authorization_id
       offset 0
   ) n on true
   left join lateral (
     select c.name, c.fingerprint, c.resource from {schema}.claim c
-      where c.organization = asked.organization and c.kind = 'idempotency_key' and c.name = asked.key
+      where c.organization = $1::text and c.kind = 'idempotency_key' and c.name = asked.key
         and (c.expires_at is null or c.expires_at > clock.now)
       offset 0
   ) c on true
   left join lateral (
     select s.revision, s.seq, s.hash, s.occurred_at, s.bytes, s.snapshot, s.open_authorizations
       from {schema}.stream s
-      where s.organization = asked.organization and s.mandate = coalesce(n.mandate, asked.mandate)
+      where s.organization = $1::text and s.mandate = coalesce(n.mandate, asked.mandate)
       offset 0
   ) s on true
   left join lateral (
@@ -285,7 +285,7 @@ from clock
         filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
       from (
         select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = asked.organization and a.authorization_id = any (s.open_authorizations)
+          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
           offset 0
       ) r
   ) o on true`
@@ -307,7 +307,7 @@ const makePlainLoad = ({
     Effect.flatMap(
       guarded(
         several([
-          queries.map(({ organization }) => orNull(organization) ?? ""),
+          orNull(queries[0]!.organization),
           queries.map((query) => ("mandate" in query.stream ? (orNull(nameIn(query)) ?? "") : "")),
           queries.map((query) => ("mandate" in query.stream ? "" : (orNull(nameIn(query)) ?? ""))),
           queries.map(({ key }) => key ?? "")
@@ -324,6 +324,7 @@ const makePlainLoad = ({
     atOnce: LOADS_AT_ONCE,
     least: LEAST_SHARED_LOADS,
     limit: MAX_SHARED_LOADS,
+    joins: (first, other) => first.organization === other.organization,
     alone,
     together
   })
