@@ -61,7 +61,8 @@ export const readBody = (
 /** Reads the body of a Node request. What is not read of it any more is discarded, for the sake of the connection. */
 const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refused> =>
   Effect.callback((resume) => {
-    if (message.destroyed && !message.readableEnded) return resume(Effect.fail(brokenOff))
+    // Nothing more will come of it, whether it was read to its end or broke off.
+    if (message.readableEnded || message.destroyed) return resume(Effect.fail(brokenOff))
     const chunks: Array<Buffer> = []
     let bytes = 0
     const stop = () => {

@@ -52,6 +52,7 @@ export const clientAddressOf = (
   proxies: TrustedProxies
 ): string => {
   let address = peer === undefined ? undefined : canonical(peer)
+  if (address === undefined || !proxies.include(address)) return address ?? ""
   const hops = (forwardedFor ?? "").split(",").map((hop) => canonical(hop.trim()))
   while (address !== undefined && proxies.include(address)) {
     const hop = hops.pop()

@@ -46,8 +46,13 @@ const matchesLiterally = (segment: string, sent: string | undefined): boolean =>
   segment === WILDCARD ||
   (segment.startsWith("{") ? sent !== undefined && !DOT_SEGMENTS.has(sent) : segment === sent)
 
-const matchesTemplate = (template: string, url: string): boolean => {
-  const segments = segmentsOf(template)
+/** A route as it is looked up. */
+interface Template {
+  readonly text: string
+  readonly segments: ReadonlyArray<string>
+}
+
+const matchesTemplate = ({ segments }: Template, url: string): boolean => {
   const sent = segmentsOf(url.split("?")[0]!)
   return (
     (segments.at(-1) === WILDCARD || sent.length === segments.length) &&
@@ -57,11 +62,12 @@ const matchesTemplate = (template: string, url: string): boolean => {
 
 /** Builds the table. HEAD is allowed wherever GET is. */
 export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
-  const finder = FindMyWay.make<string>(ROUTER_CONFIG)
+  const finder = FindMyWay.make<Template>(ROUTER_CONFIG)
   const methods = new Set<string>()
   for (const route of routes) {
     methods.add(route.method)
-    finder.on(route.method, route.path, templateOf(route.path))
+    const text = templateOf(route.path)
+    finder.on(route.method, route.path, { text, segments: segmentsOf(text) })
   }
   const lookUp = (method: string, url: string) => {
     const found = finder.find(method, url)
@@ -74,10 +80,10 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   return {
     find: (method, url) => {
       const found = lookUp(method === "HEAD" ? "GET" : method, url)
-      if (found !== undefined) return { _tag: "Route", template: found.handler }
+      if (found !== undefined) return { _tag: "Route", template: found.handler.text }
       const others = allowed(url)
       if (others.length === 0) return NOT_FOUND
-      const template = lookUp(others[0]!, url)!.handler
+      const template = lookUp(others[0]!, url)!.handler.text
       const allow = others.flatMap((other) => (other === "GET" ? ["GET", "HEAD"] : [other])).join(", ")
       return { _tag: "MethodNotAllowed", template, allow }
     }

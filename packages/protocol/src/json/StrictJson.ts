@@ -82,9 +82,11 @@ const withoutRoundedFractions = (text: string): string => {
   return kept + text.slice(from)
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
 const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch {
     return undefined
   }
