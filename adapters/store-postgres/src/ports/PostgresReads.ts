@@ -242,7 +242,7 @@ const nameIn = ({ stream }: PlainQuery): string =>
   "mandate" in stream ? stream.mandate : stream.authorization
 
 /** Loads that arrive while this many are under way share a statement. */
-const LOADS_AT_ONCE = 2
+const LOADS_AT_ONCE = 1
 /** Fewest loads that share a statement: for two or three it costs more than it saves. */
 const LEAST_SHARED_LOADS = 4
 /** Most loads that share a statement. */
