@@ -290,11 +290,14 @@ describe.skipIf(server === undefined)("the tenancy of the schema", { timeout: 12
           const found = yield* Context.get(after, Organizations).findApiKey(apiKey.hash)
           assert.deepStrictEqual(found?.apiKey, apiKey)
           yield* caller.commit(open, commitReport(2, report))
-          const page = yield* readEventFeed({
-            organization: caller.organization.id,
-            limit: 100,
-            after: cursor
-          })
+          // An event is shown once all transactions on the server that began before it have ended.
+          const page = yield* Effect.repeat(
+            Effect.tap(
+              readEventFeed({ organization: caller.organization.id, limit: 100, after: cursor }),
+              () => Effect.sleep("20 millis")
+            ),
+            { until: ({ data }) => data.length > 1 }
+          )
           assert.deepStrictEqual(
             page.data.map((text) => JSON.parse(text).type),
             ["authorization.reserved", "authorization.committed"]
