@@ -3,7 +3,6 @@ import { PGlite } from "@electric-sql/pglite"
 import { Data, Effect, Layer, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { SqlError } from "effect/sql/SqlError"
-import { DEFAULT_LANES, type LaneOptions } from "./append/AppendLanes.ts"
 import type { PostgresClients } from "./connection/PostgresClients.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { type MigrationFault, migrate } from "./Migrate.ts"
@@ -72,9 +71,6 @@ const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession =>
   }
 })
 
-/** There is one session, so the changes that arrive while it is busy share the next statement. */
-const LANES: LaneOptions = { ...DEFAULT_LANES, lanes: 1 }
-
 type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFault | SqlError
 
 /** A connection to an embedded database whose schema is up to date. It has one session, so all callers share one client. */
@@ -101,6 +97,6 @@ export const connect = (
 export const layer = (options: PgliteOptions = {}): Layer.Layer<PostgresPorts, ConnectFault> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      return yield* guardHistory(yield* portsOf(yield* connect(options), LANES), true)
+      return yield* guardHistory(yield* portsOf(yield* connect(options)), true)
     })
   ).pipe(Layer.provide(Reactivity.layer))

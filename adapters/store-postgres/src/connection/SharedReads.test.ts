@@ -16,7 +16,6 @@ const makeReads = (parts: Partial<SharedReadOptions<string, string, string>> = {
       return Deferred.await(gate)
     })
   const read = makeSharedReads<string, string, string>({
-    atOnce: 1,
     least: 2,
     limit: 3,
     alone: (query) => Effect.as(send(query), `${query} alone`),
@@ -39,7 +38,7 @@ const outcomes = (fibers: ReadonlyArray<Fiber.Fiber<Exit.Exit<string, string>>>)
   )
 
 describe("reads that share statements", () => {
-  it.effect("go alone and at once while few are under way, and those that arrive meanwhile together", () =>
+  it.effect("go alone and at once while none is under way, and those that arrive meanwhile together", () =>
     Effect.gen(function* () {
       const { answer, begin, sent } = makeReads()
       const fibers = yield* begin(["a", "b", "c", "d", "e"])

@@ -2,8 +2,6 @@ import { Context, Effect, Exit, Fiber, References } from "effect"
 
 /** How reads of one kind share statements. */
 export interface SharedReadOptions<Query, A, E> {
-  /** Statements under way, beyond which queries wait for one of them, unless it takes long. */
-  readonly atOnce: number
   /** Fewest queries that share a statement; fewer are cheaper each by its own. */
   readonly least: number
   /** Most queries that one statement answers. */
@@ -30,12 +28,11 @@ const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
   Context.add(context, References.CurrentLogAnnotations, {})
 
 /**
- * Sends a query at once while few statements are under way; those that arrive meanwhile go together in the next one. A query
- * never joins a statement that was sent before it, so that it sees everything that was recorded before it came.
+ * Sends a query at once when no statement is under way; those that arrive meanwhile go together in the next one, once that
+ * has ended or takes long. A query never joins a statement that was sent before it, so that it sees everything that was recorded before it came.
  */
 export const makeSharedReads = <Query, A, E>({
   alone,
-  atOnce,
   joins = () => true,
   least,
   limit,
@@ -51,7 +48,7 @@ export const makeSharedReads = <Query, A, E>({
   })
 
   const sendNext = (): void => {
-    if (waiting.length > 0 && underWay < atOnce) send()
+    if (waiting.length > 0 && underWay === 0) send()
   }
 
   /** A statement belongs to none of its queries, so it goes on when they are interrupted. Few queries are sent each by its own. */
@@ -126,5 +123,5 @@ export const makeSharedReads = <Query, A, E>({
       })
     })
 
-  return (query) => Effect.suspend(() => (underWay < atOnce ? sendAlone(query) : wait(query)))
+  return (query) => Effect.suspend(() => (underWay === 0 ? sendAlone(query) : wait(query)))
 }

@@ -28,8 +28,6 @@ from unnest($1::text[]) asked (hash)
   join {schema}.api_key k on k.organization = f.organization and k.api_key = f.api_key and k.hash = f.hash
   join {schema}.organization o on o.organization = f.organization`
 
-/** Look-ups of keys that arrive while this many are under way share a statement. */
-const KEY_LOOKUPS_AT_ONCE = 1
 /** Most look-ups of keys that share a statement. */
 const MAX_SHARED_KEY_LOOKUPS = 256
 
@@ -94,7 +92,6 @@ export const makeOrganizations = ({
   const findKey = statement<KeyRow>(reads, schema, FIND_KEY)
   const findKeys = statement<KeyRow & { readonly hash: string }>(reads, schema, FIND_KEYS)
   const findApiKey = makeSharedReads<string, FoundApiKey | undefined, StoreUnavailable>({
-    atOnce: KEY_LOOKUPS_AT_ONCE,
     least: 2,
     limit: MAX_SHARED_KEY_LOOKUPS,
     alone: (hash) =>

@@ -60,6 +60,29 @@ interface LoadRow {
   readonly o_subject_revision: bigint | null
 }
 
+/** Columns of a plain load: the stream `s` with its open reservations `o`. */
+const STREAM = `s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at,
+  s.bytes as o_bytes, s.snapshot as o_snapshot, o.open as o_open, o.due as o_due`
+
+/** Columns of a plain load: the claim `c` of the one idempotency key that it looks up. */
+const LONE_KEY = `array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
+  array[c.resource] as o_resources`
+
+/** Columns that a plain load leaves out. */
+const NO_SESSION = "null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision"
+
+/** The open reservations `o` of the stream `s`. */
+const OPEN_OF_STREAM = `cross join lateral (
+    select array_agg(r.reservation order by r.ordinal) as open,
+      array_agg(r.record order by r.ordinal)
+        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
+      from (
+        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
+          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
+          offset 0
+      ) r
+  ) o`
+
 /**
  * What most commands load, as a plain statement: a mandate by its identifier or by that of an authorization, without
  * sessions. A function that does the same costs the server twice as much. The stream is found by a separate subquery, so
@@ -71,26 +94,15 @@ const plainLoad = (named: string, mandate: string): string => `with clock as mat
   ${named}
 )
 select clock.now as o_clock, $1::text as o_organization,
-  array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
-  array[c.resource] as o_resources,
-  s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
-  s.snapshot as o_snapshot, o.open as o_open, o.due as o_due,
+  ${LONE_KEY},
+  ${STREAM},
   (select array_agg(n.record) from named n) as o_named,
-  null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
+  ${NO_SESSION}
 from clock
   left join {schema}.claim c on c.organization = $1::text and c.kind = 'idempotency_key' and c.name = $3::text
     and (c.expires_at is null or c.expires_at > clock.now)
   left join {schema}.stream s on s.organization = $1::text and s.mandate = ${mandate}
-  cross join lateral (
-    select array_agg(r.reservation order by r.ordinal) as open,
-      array_agg(r.record order by r.ordinal)
-        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
-      from (
-        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
-          offset 0
-      ) r
-  ) o`
+  ${OPEN_OF_STREAM}`
 
 const LOAD_BY_MANDATE = plainLoad("select null::text as record where false", "$2::text")
 
@@ -109,9 +121,8 @@ const LOAD_COMBINED = `with clock as materialized (
 )
 select clock.now as o_clock, $1::text as o_organization,
   c.kinds as o_kinds, c.names as o_names, c.fingerprints as o_fingerprints, c.resources as o_resources,
-  s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
-  s.snapshot as o_snapshot, o.open as o_open, o.due as o_due, n.records as o_named,
-  null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
+  ${STREAM}, n.records as o_named,
+  ${NO_SESSION}
 from clock
   left join {schema}.stream s on s.organization = $1::text and s.mandate = $2::text
   cross join lateral (
@@ -124,16 +135,7 @@ from clock
           offset 0
       ) held
   ) c
-  cross join lateral (
-    select array_agg(r.reservation order by r.ordinal) as open,
-      array_agg(r.record order by r.ordinal)
-        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
-      from (
-        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
-          offset 0
-      ) r
-  ) o
+  ${OPEN_OF_STREAM}
   cross join lateral (
     select array_agg(named.record) as records
       from unnest($3::text[]) asked (id) cross join lateral (
@@ -241,8 +243,6 @@ const plainForm = (query: LoadQuery): PlainQuery | undefined => {
 const nameIn = ({ stream }: PlainQuery): string =>
   "mandate" in stream ? stream.mandate : stream.authorization
 
-/** Loads that arrive while this many are under way share a statement. */
-const LOADS_AT_ONCE = 1
 /** Fewest loads that share a statement: for two or three it costs more than it saves. */
 const LEAST_SHARED_LOADS = 4
 /** Most loads that share a statement. */
@@ -253,12 +253,10 @@ const LOAD_SEVERAL = `with clock as materialized (
   select ${CLOCK} as now
 )
 select asked.at as o_at, clock.now as o_clock, $1::text as o_organization,
-  array['idempotency_key'] as o_kinds, array[c.name] as o_names, array[c.fingerprint] as o_fingerprints,
-  array[c.resource] as o_resources,
-  s.revision as o_revision, s.seq as o_seq, s.hash as o_hash, s.occurred_at as o_occurred_at, s.bytes as o_bytes,
-  s.snapshot as o_snapshot, o.open as o_open, o.due as o_due,
+  ${LONE_KEY},
+  ${STREAM},
   case when n.record is not null then array[n.record] end as o_named,
-  null::text as o_session, null::text as o_subject, null::bigint as o_subject_revision
+  ${NO_SESSION}
 from clock
   cross join unnest($2::text[], $3::text[], $4::text[])
     with ordinality asked (mandate, authorization_id, key, at)
@@ -279,16 +277,7 @@ from clock
       where s.organization = $1::text and s.mandate = coalesce(n.mandate, asked.mandate)
       offset 0
   ) s on true
-  left join lateral (
-    select array_agg(r.reservation order by r.ordinal) as open,
-      array_agg(r.record order by r.ordinal)
-        filter (where r.expires_at <= greatest(clock.now, s.occurred_at)) as due
-      from (
-        select a.reservation, a.record, a.ordinal, a.expires_at from {schema}.authorization_row a
-          where a.organization = $1::text and a.authorization_id = any (s.open_authorizations)
-          offset 0
-      ) r
-  ) o on true`
+  ${OPEN_OF_STREAM}`
 
 const makePlainLoad = ({
   reads,
@@ -321,7 +310,6 @@ const makePlainLoad = ({
       }
     )
   return makeSharedReads({
-    atOnce: LOADS_AT_ONCE,
     least: LEAST_SHARED_LOADS,
     limit: MAX_SHARED_LOADS,
     joins: (first, other) => first.organization === other.organization,
