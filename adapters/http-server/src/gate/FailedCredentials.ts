@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
+import { makeLeastRecentlySet } from "@svc/domain/engine/LeastRecentlySet"
 import { Clock, Context, Effect, Layer } from "effect"
 import { networkOf } from "../http/ClientAddress.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { Refused } from "../http/ProblemResponse.ts"
-import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 import { rateLimitHeaders } from "./RateLimitHeaders.ts"
 import { makeTokenBuckets, type Rate } from "./TokenBuckets.ts"
 

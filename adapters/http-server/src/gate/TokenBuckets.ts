@@ -1,4 +1,4 @@
-import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
+import { makeLeastRecentlySet } from "@svc/domain/engine/LeastRecentlySet"
 
 /** A token bucket: it refills at `rate` tokens a second and holds at most `burst`. */
 export interface Rate {

@@ -1,5 +1,6 @@
 import { Cause, Context, Effect, Exit, Fiber, References } from "effect"
 import { StoreUnavailable, type StreamReference } from "../ports/MandateStore.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
 /** References whose mandate is remembered. */
 const MAX_REMEMBERED = 10_000
@@ -115,7 +116,7 @@ const outcomesOf = (
 
 export const makeTurns = (): Turns => {
   const lines = new Map<string, Line>()
-  const places = new Map<string, MandatePlace>()
+  const places = makeLeastRecentlySet<MandatePlace>(MAX_REMEMBERED)
 
   const lineOf = (key: string): Line => {
     const line = lines.get(key) ?? { key, waiters: [], atWork: 0 }
@@ -229,7 +230,6 @@ export const makeTurns = (): Turns => {
     rememberPlace: (organization, stream, place) => {
       if ("mandate" in stream) return
       places.set(nameOf(organization, stream), place)
-      if (places.size > MAX_REMEMBERED) places.delete(places.keys().next().value!)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 
 /** Most attempts under way of an endpoint that responds quickly, over all workers. */
@@ -14,23 +15,18 @@ const ENDPOINTS_REMEMBERED = 256
  * the more. An attempt that fails, by its status or without one, makes its endpoint start over from the common bound.
  */
 export const makePace = () => {
-  const latencies = new Map<string, number>()
+  const latencies = makeLeastRecentlySet<number>(ENDPOINTS_REMEMBERED)
   return {
     ended: (endpointId: string, { durationMs, error, status = 0 }: AttemptResult): void => {
       const before = latencies.get(endpointId) ?? durationMs
-      latencies.delete(endpointId)
-      if (error !== undefined || status < 200 || status > 299) return
-      latencies.set(endpointId, before + (durationMs - before) * LATEST_WEIGHT)
-      if (latencies.size <= ENDPOINTS_REMEMBERED) return
-      for (const oldest of latencies.keys()) {
-        latencies.delete(oldest)
-        break
-      }
+      const isFailure = error !== undefined || status < 200 || status > 299
+      if (isFailure) latencies.delete(endpointId)
+      else latencies.set(endpointId, before + (durationMs - before) * LATEST_WEIGHT)
     },
     /** The bounds above `common`, none of them above `most`. */
     bounds: (common: number, most: number): ReadonlyMap<string, number> => {
       const bounds = new Map<string, number>()
-      for (const [endpointId, latency] of latencies) {
+      for (const [endpointId, latency] of latencies.entries()) {
         const wanted = Math.floor(ATTEMPT_MILLISECONDS_PER_ENDPOINT / Math.max(latency, 1))
         const bound = Math.min(wanted, most, QUICK_ATTEMPTS_PER_ENDPOINT)
         if (bound > common) bounds.set(endpointId, bound)

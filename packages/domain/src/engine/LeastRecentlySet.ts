@@ -2,6 +2,8 @@
 export interface LeastRecentlySet<Value> {
   readonly get: (key: string) => Value | undefined
   readonly has: (key: string) => boolean
+  /** All entries, those set least recently first. */
+  readonly entries: () => Iterable<[key: string, value: Value]>
   readonly delete: (key: string) => void
   /** Also makes the entry the most recent one. Reading does not. */
   readonly set: (key: string, value: Value) => void
@@ -12,6 +14,7 @@ export const makeLeastRecentlySet = <Value>(capacity: number): LeastRecentlySet<
   return {
     get: (key) => entries.get(key),
     has: (key) => entries.has(key),
+    entries: () => entries.entries(),
     delete: (key) => void entries.delete(key),
     set: (key, value) => {
       // A map keeps the place of a key that is set again, so it is deleted first.
