@@ -1,4 +1,5 @@
-import { Context, Effect, Exit, Fiber, References } from "effect"
+import { ofNobody } from "@svc/domain/engine/StreamTurns"
+import { type Context, Effect, Exit, Fiber } from "effect"
 
 /** How reads of one kind share statements. */
 export interface SharedReadOptions<Query, A, E> {
@@ -22,10 +23,6 @@ interface Waiting<Query, A, E> {
   readonly context: Context.Context<never>
   readonly resume: (answer: Exit.Exit<A, E>) => void
 }
-
-/** What is read for several is logged for none of them. */
-const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
-  Context.add(context, References.CurrentLogAnnotations, {})
 
 /**
  * Sends a query at once when no statement is under way; those that arrive meanwhile go together in the next one, once that

@@ -82,8 +82,8 @@ interface Line {
   atWork: number
 }
 
-/** What is done for several is logged for none of them, and is part of no request's trace. */
-const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
+/** The context of what is done for several: it is logged for none of them. */
+export const ofNobody = (context: Context.Context<never>): Context.Context<never> =>
   Context.add(context, References.CurrentLogAnnotations, {})
 
 const nameOf = (organization: string | undefined, stream: StreamReference): string =>
