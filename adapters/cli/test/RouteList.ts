@@ -1,6 +1,6 @@
-import { approvalPaths } from "@svc/http-server/approval/ApprovalRoutes"
+import { approvalRoutes } from "@svc/http-server/approval/ApprovalRoutes"
 import { templateOf } from "@svc/http-server/http/RouteTable"
-import { documentPaths } from "@svc/http-server/reference/DocumentRoutes"
+import { documentRoutes } from "@svc/http-server/reference/DocumentRoutes"
 import { Api } from "@svc/protocol/api/Api"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { Context, type SchemaAST } from "effect"
@@ -37,7 +37,7 @@ const apiRoutes = groups
 
 const PLAIN: RouteRule = { idempotencyKey: "none", body: "none" }
 
-const documents = documentPaths.map(
+const documents = documentRoutes("https://api.example", undefined).map(
   ({ method, path }): ListedRoute => ({
     listener: "api",
     kind: "documents",
@@ -48,7 +48,7 @@ const documents = documentPaths.map(
   })
 )
 
-const approvalRoutes = approvalPaths.map(
+const approvalPages = approvalRoutes.map(
   ({ method, path }): ListedRoute => ({
     listener: "approval",
     kind: path.includes(":") ? "resources" : "documents",
@@ -60,7 +60,7 @@ const approvalRoutes = approvalPaths.map(
 )
 
 /** Every route of both listeners. A new one is in here by being declared. */
-export const EVERY_ROUTE: ReadonlyArray<ListedRoute> = [...apiRoutes, ...documents, ...approvalRoutes]
+export const EVERY_ROUTE: ReadonlyArray<ListedRoute> = [...apiRoutes, ...documents, ...approvalPages]
 
 /** The routes of the API that act for an organization. */
 export const KEYED_ROUTES = apiRoutes.filter(({ rule }) => rule.scope !== undefined)

@@ -1,9 +1,9 @@
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { httpListener } from "@svc/http-server/http/HttpListener"
+import { httpRoute, type RoutedRequest } from "@svc/http-server/http/HttpRoute"
 import { refusing } from "@svc/http-server/http/RefusalProblem"
-import { makeRouteTable, type Route } from "@svc/http-server/http/RouteTable"
 import { Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServer, HttpServerResponse } from "effect/http"
 import { RETURN_PAGE_HEADERS, returnPage } from "./ReturnPage.ts"
 
 /** An organization of the development server, and the shell command that prints its API key. */
@@ -22,10 +22,6 @@ export interface ReturnListenerOptions {
 
 /** A `return_url` may have any path. */
 const ANY_PATH = "/*"
-const ROUTES: ReadonlyArray<Route> = [
-  { method: "GET", path: "/" },
-  { method: "GET", path: ANY_PATH }
-]
 
 /** The mandate of an approval session, and its organization. */
 const findMandate = Effect.fnUntraced(function* (
@@ -43,8 +39,7 @@ const findMandate = Effect.fnUntraced(function* (
 })
 
 const page = (options: ReturnListenerOptions) =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
+  Effect.fnUntraced(function* ({ request }: RoutedRequest) {
     const query = new URLSearchParams(request.url.split("?")[1] ?? "")
     const approvalSessionId = query.get("approval_session_id") ?? undefined
     const { mandateId, organization } = yield* refusing(findMandate(options.organizations, approvalSessionId))
@@ -63,16 +58,16 @@ export class ReturnPort extends Context.Service<ReturnPort, number>()("@svc/cli/
 
 /**
  * The listener of the return origin in development, which stands in for the caller's application and shows its next steps.
- * The layer provides the port alone, since listeners built on top of it would otherwise share its router.
+ * The layer provides the port alone, since a listener built on top of it would otherwise share its `HttpServer`.
  */
 export const returnListener = (options: ReturnListenerOptions) => {
-  const routes = HttpRouter.addAll([HttpRouter.route("GET", ANY_PATH, page(options))])
+  const show = page(options)
+  const routes = [httpRoute("GET", "/", show), httpRoute("GET", ANY_PATH, show)]
   const listener = (port: number) =>
     httpListener(routes, {
       port,
       host: options.host,
       baseUrl: options.baseUrl,
-      routes: makeRouteTable(ROUTES),
       headers: RETURN_PAGE_HEADERS
     })
   const portOf = Effect.map(HttpServer.HttpServer, ({ address }) =>

@@ -5,7 +5,7 @@ import { authenticateApiKey } from "@svc/domain/programs/AuthenticateApiKey"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { Clock, Context, Effect, Redacted, Result } from "effect"
-import { type Headers, HttpServerRequest } from "effect/http"
+import type { Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { FailedCredentials } from "../gate/FailedCredentials.ts"
 import { RateLimit } from "../gate/RateLimit.ts"
@@ -37,12 +37,13 @@ export type GateServices = Deployment | Organizations | RateLimit | FailedCreden
  */
 export const apiGate = (
   endpoint: HttpApiEndpoint.Top
-): Effect.Effect<AdmittedRequest, Refused, GateServices | HttpServerRequest.HttpServerRequest> => {
+): ((
+  request: HttpServerRequest.HttpServerRequest
+) => Effect.Effect<AdmittedRequest, Refused, GateServices>) => {
   const rule = Context.get(endpoint.annotations, RouteRule)
   const mediaType = rule.mediaType ?? JSON_MEDIA_TYPE
   const decodeQuery = queryDecoder(endpoint.query)
-  return Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
+  return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
     const caller = rule.scope === undefined ? undefined : yield* authenticate(headers, rule.scope)
     if (caller !== undefined) yield* takeRate(caller.apiKey.id)

@@ -1,15 +1,12 @@
 import { Deployment } from "@svc/domain/ports/Deployment"
-import { Api } from "@svc/protocol/api/Api"
 import { Effect, Layer } from "effect"
-import type { HttpApiGroup } from "effect/http-api"
 import type { TrustedProxies } from "../http/ClientAddress.ts"
 import { httpListener } from "../http/HttpListener.ts"
-import { makeRouteTable } from "../http/RouteTable.ts"
-import { documentPaths, documentRoutes } from "../reference/DocumentRoutes.ts"
+import { documentRoutes } from "../reference/DocumentRoutes.ts"
+import { SampleOrganization } from "../reference/SampleOrganization.ts"
 import { authorizationRoutes } from "./AuthorizationRoutes.ts"
 import { eventRoutes } from "./EventRoutes.ts"
 import { evidenceRoutes } from "./EvidenceRoutes.ts"
-import { routesOf } from "./GroupRoutes.ts"
 import { keySetRoutes } from "./KeySetRoutes.ts"
 import { mandateRoutes } from "./MandateRoutes.ts"
 import { operationsRoutes } from "./OperationsRoutes.ts"
@@ -28,16 +25,16 @@ export interface ApiServerOptions {
 }
 
 /** The routes of every group of the API. */
-const apiRoutes = Layer.mergeAll(
-  mandateRoutes,
-  authorizationRoutes,
-  eventRoutes,
-  evidenceRoutes,
-  passkeyRoutes,
-  webhookRoutes,
-  keySetRoutes,
-  operationsRoutes
-)
+const apiRoutes = [
+  ...mandateRoutes,
+  ...authorizationRoutes,
+  ...eventRoutes,
+  ...evidenceRoutes,
+  ...passkeyRoutes,
+  ...webhookRoutes,
+  ...keySetRoutes,
+  ...operationsRoutes
+]
 
 const HSTS = "max-age=31536000"
 
@@ -49,17 +46,12 @@ const headersOf = (baseUrl: string): Readonly<Record<string, string>> => ({
   ...(baseUrl.startsWith("https:") ? { "strict-transport-security": HSTS } : {})
 })
 
-const groups = Object.values(Api.groups) as ReadonlyArray<HttpApiGroup.Constraint>
-
 /** The listener of the API (all parts but 6, the approval pages). The caller provides the store and the other ports. */
 export const layer = (options: ApiServerOptions) =>
   Layer.unwrap(
-    Effect.map(Deployment, ({ baseUrl }) =>
-      httpListener(Layer.merge(apiRoutes, documentRoutes(baseUrl)), {
-        ...options,
-        baseUrl,
-        routes: makeRouteTable([...groups.flatMap(routesOf), ...documentPaths]),
-        headers: headersOf(baseUrl)
-      })
-    )
+    Effect.gen(function* () {
+      const { baseUrl } = yield* Deployment
+      const routes = [...apiRoutes, ...documentRoutes(baseUrl, yield* SampleOrganization)]
+      return httpListener(routes, { ...options, baseUrl, headers: headersOf(baseUrl) })
+    })
   )

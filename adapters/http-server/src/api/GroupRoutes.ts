@@ -3,12 +3,12 @@ import type { Organization } from "@svc/domain/organization/Organization"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { isIdentifier } from "@svc/protocol/Identifier"
 import { Context, Effect } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { CurrentRequest, type RequestFacts } from "../http/CurrentRequest.ts"
+import { type HttpRoute, httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
 import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
-import type { Route } from "../http/RouteTable.ts"
 import { type Answer, JsonText } from "./Answer.ts"
 import { type AdmittedRequest, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
 
@@ -20,6 +20,7 @@ type IdentifiersOf<Group> = HttpApiEndpoint.Identifier<EndpointsOf<Group>>
 export interface Call<Endpoint> {
   readonly params: HttpApiEndpoint.Params<Endpoint>["Type"]
   readonly query: HttpApiEndpoint.Query<Endpoint>["Type"]
+  readonly headers: Headers.Headers
   /** The organization of the API key. Throws on a route without one. */
   readonly organization: Organization
   /** The request of a lifecycle write. */
@@ -53,47 +54,40 @@ export const groupRoutes = <
 >(
   group: Group,
   handlers: Handlers
-) => {
-  const routes = endpointsOf(group).map((endpoint) => {
+): ReadonlyArray<HttpRoute<GateServices | ServicesOf<Handlers>>> =>
+  endpointsOf(group).map((endpoint) => {
     const handler = (handlers as unknown as Readonly<Record<string, AnyHandler>>)[endpoint.identifier]!
-    return HttpRouter.route(
+    return httpRoute(
       endpoint.method as "GET" | "POST" | "PUT" | "DELETE",
       endpoint.path as `/${string}`,
-      handleEndpoint(endpoint, handler) as Effect.Effect<
-        HttpServerResponse.HttpServerResponse,
-        Refused,
-        GateServices | ServicesOf<Handlers>
-      >
+      handleEndpoint(endpoint, handler)
     )
   })
-  return HttpRouter.addAll(routes)
-}
 
 const endpointsOf = (group: HttpApiGroup.Constraint): ReadonlyArray<HttpApiEndpoint.Top> =>
   Object.values((group as HttpApiGroup.Top).endpoints)
-
-/** The methods and paths of a group, for the route table of the listener. */
-export const routesOf = (group: HttpApiGroup.Constraint): ReadonlyArray<Route> =>
-  endpointsOf(group).map(({ method, path }) => ({ method, path: path as `/${string}` }))
 
 const handleEndpoint = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
   const gate = apiGate(endpoint)
   const isWrite = Context.get(endpoint.annotations, RouteRule).body !== "none"
   const respond = responder(endpoint)
-  return Effect.gen(function* () {
-    const { params } = yield* HttpRouter.RouteContext
+  return Effect.fnUntraced(function* ({ params, request }: RoutedRequest) {
     const facts = yield* CurrentRequest
     noteParams(facts, params)
-    const admitted = yield* gate
-    const program = refusing(handler(callOf(params, admitted)))
+    const admitted = yield* gate(request)
+    const program = refusing(handler(callOf({ params, request }, admitted)))
     const answer = yield* isWrite ? Effect.uninterruptible(program) : program
     noteResource(facts, answer.body)
     return respond(answer)
   })
 }
 
-const callOf = (params: object, admitted: AdmittedRequest): Call<HttpApiEndpoint.Top> => ({
+const callOf = (
+  { params, request }: RoutedRequest,
+  admitted: AdmittedRequest
+): Call<HttpApiEndpoint.Top> => ({
   params,
+  headers: request.headers,
   query: admitted.query,
   get organization() {
     return callerOf(admitted)

@@ -2,13 +2,15 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { admitBearer } from "@svc/domain/programs/ceremony/AdmitBearer"
 import type { LoggedContext } from "@svc/domain/programs/ceremony/CeremonySession"
 import { Effect, Redacted } from "effect"
-import { HttpRouter, HttpServerRequest } from "effect/http"
+import type { Headers } from "effect/http"
 import { FailedCredentials } from "../gate/FailedCredentials.ts"
 import { parseEmptyBody, readCheckedBody, refuseQuery, requireAcceptable } from "../gate/RequestSteps.ts"
 import { parseBody } from "../gate/StrictBody.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
+import type { RoutedRequest } from "../http/HttpRoute.ts"
 import { Refused } from "../http/ProblemResponse.ts"
 import { refusing } from "../http/RefusalProblem.ts"
+import type { PathParameters } from "../http/RouteTable.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
 
 /** base64url of 32 random bytes. */
@@ -17,15 +19,15 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/u
 const closed = new Refused({ code: "approval_session_closed" })
 
 /** The token in the path; `undefined` for a malformed one, which is treated like an unknown one. */
-export const pathToken = Effect.map(HttpRouter.params, ({ token = "" }) =>
+export const pathToken = ({ token = "" }: PathParameters) =>
   TOKEN.test(token) ? Redacted.make(token, { label: "approval_token" }) : undefined
-)
 
 /** Looks up the token in the path; a token that opens no session counts against the client's address. */
 export const lookUpToken = Effect.fnUntraced(function* <A, R>(
+  params: PathParameters,
   look: (token: Redacted.Redacted) => Effect.Effect<A, Refused, R>
 ) {
-  const token = yield* pathToken
+  const token = pathToken(params)
   const failures = yield* FailedCredentials
   const found = token === undefined ? Effect.fail(closed) : look(token)
   const credential = token === undefined ? "" : Redacted.value(token)
@@ -33,12 +35,13 @@ export const lookUpToken = Effect.fnUntraced(function* <A, R>(
 })
 
 /** Reads the request's cookie of a session. */
-export const approvalCookie = Effect.gen(function* () {
-  const { headers } = yield* HttpServerRequest.HttpServerRequest
-  const { approvalOrigin } = yield* Deployment
-  return (sessionId: string) =>
-    readApprovalCookie(headers.cookie, approvalCookieName(sessionId, approvalOrigin))
-})
+export const approvalCookie = ({ cookie }: Headers.Headers) =>
+  Effect.map(
+    Deployment,
+    ({ approvalOrigin }) =>
+      (sessionId: string) =>
+        readApprovalCookie(cookie, approvalCookieName(sessionId, approvalOrigin))
+  )
 
 /** Adds the request's session, mandate and organization to its log line. */
 export const noteContext = (about: LoggedContext) =>
@@ -61,12 +64,14 @@ const MEDIA_TYPE_CHECK = { empty: "with-body", response: "always" } as const
  * The gate of every POST of the approval origin: `Origin`, token, cookie, query, `Accept`, media type and encoding, size,
  * JSON, in this order (part 6). It changes nothing.
  */
-export const approvalGate = Effect.fnUntraced(function* (rule: ActionRule) {
-  const request = yield* HttpServerRequest.HttpServerRequest
+export const approvalGate = Effect.fnUntraced(function* (
+  { params, request }: RoutedRequest,
+  rule: ActionRule
+) {
   const { approvalOrigin } = yield* Deployment
   if (request.headers.origin !== approvalOrigin) return yield* new Refused({ code: "origin_not_allowed" })
-  const cookieOf = yield* approvalCookie
-  const { bearer, about } = yield* lookUpToken((token) =>
+  const cookieOf = yield* approvalCookie(request.headers)
+  const { bearer, about } = yield* lookUpToken(params, (token) =>
     refusing(admitBearer({ token, cookieOf, ceremony: rule.ceremony }))
   )
   yield* noteContext(about)

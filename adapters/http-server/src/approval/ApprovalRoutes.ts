@@ -11,11 +11,11 @@ import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
+import { httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
 import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
-import type { Route } from "../http/RouteTable.ts"
 import { sharedResponse } from "../http/SharedResponse.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
@@ -34,9 +34,7 @@ const PAGE_PATH = "/approve/:token"
 
 type Headers = Readonly<Record<string, string>>
 
-const languageOf = Effect.map(HttpServerRequest.HttpServerRequest, ({ headers }) =>
-  pageLanguage(headers["accept-language"])
-)
+const languageOf = ({ request }: RoutedRequest): Language => pageLanguage(request.headers["accept-language"])
 
 const languageHeaders = (language: Language): Headers => ({
   "content-language": language,
@@ -50,48 +48,42 @@ const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
 /** A refusal as a page, for people. */
-const noticeResponse = (refused: Refused, textOf: (language: Language) => string) =>
-  Effect.gen(function* () {
-    const facts = yield* CurrentRequest
-    const language = yield* languageOf
+const noticeResponse = (refused: Refused, language: Language, textOf: (language: Language) => string) =>
+  Effect.map(CurrentRequest, (facts) => {
     facts.problem = refused.code
     const headers = { ...languageHeaders(language), ...refused.headers }
     return htmlResponse(textOf(language), PROBLEMS[refused.code].status, headers)
   })
 
 /** Browsers ask for HTML; other clients get a problem document. */
-const acceptsHtml = Effect.map(
-  HttpServerRequest.HttpServerRequest,
-  ({ headers }) => headers.accept?.includes("text/html") === true
-)
+const acceptsHtml = ({ request }: RoutedRequest): boolean =>
+  request.headers.accept?.includes("text/html") === true
 
 /**
  * Opening the page does not use up the token, since link scanners open links too. A query is ignored, since mail gateways
  * and messengers append their own; the POSTs, which only the page sends, refuse one.
  */
-const openPage = Effect.gen(function* () {
-  const language = yield* languageOf
-  const opened = yield* lookUpToken((token) => refusing(openApprovalPage({ token, language })))
+const openPage = Effect.fnUntraced(function* (routed: RoutedRequest) {
+  const language = languageOf(routed)
+  const opened = yield* lookUpToken(routed.params, (token) => refusing(openApprovalPage({ token, language })))
   yield* noteContext(opened.about)
   const { environment } = yield* Deployment
   return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
 })
 
 /** Finds out why the link of the request is closed. */
-const closedLink = Effect.gen(function* () {
-  const token = yield* pathToken
+const closedLink = Effect.fnUntraced(function* ({ params, request }: RoutedRequest) {
+  const token = pathToken(params)
   if (token === undefined) return UNKNOWN_LINK
-  const link = yield* refusing(readClosedLink({ token, cookieOf: yield* approvalCookie }))
+  const cookieOf = yield* approvalCookie(request.headers)
+  const link = yield* refusing(readClosedLink({ token, cookieOf }))
   if (link.about !== undefined) yield* noteContext(link.about)
   return link
 })
 
 /** Whether the browser may have withheld a `SameSite=Strict` cookie, since another site started the navigation. */
-const mayHaveWithheldCookie = (link: ClosedLink) =>
-  Effect.map(
-    HttpServerRequest.HttpServerRequest,
-    ({ headers }) => link.isBoundElsewhere && headers["sec-fetch-site"] === "cross-site"
-  )
+const mayHaveWithheldCookie = (link: ClosedLink, { request }: RoutedRequest): boolean =>
+  link.isBoundElsewhere && request.headers["sec-fetch-site"] === "cross-site"
 
 /** The pages of transient problems. */
 const TRANSIENT_PAGES: { readonly [Code in ProblemCode]?: (language: Language) => string } = {
@@ -99,51 +91,55 @@ const TRANSIENT_PAGES: { readonly [Code in ProblemCode]?: (language: Language) =
   rate_limited: busyPage
 }
 
-const page = openPage.pipe(
-  Effect.catch((refused) =>
-    Effect.gen(function* () {
-      if (refused.code !== "approval_session_closed") return yield* refused
-      const link = yield* closedLink
-      const reloads = yield* mayHaveWithheldCookie(link)
-      return yield* noticeResponse(refused, (language) => closedPage(language, link, reloads))
-    })
-  ),
-  Effect.catch((refused) =>
-    Effect.gen(function* () {
+const page = (routed: RoutedRequest) =>
+  openPage(routed).pipe(
+    Effect.catch((refused) =>
+      Effect.gen(function* () {
+        if (refused.code !== "approval_session_closed") return yield* refused
+        const link = yield* closedLink(routed)
+        const reloads = mayHaveWithheldCookie(link, routed)
+        return yield* noticeResponse(refused, languageOf(routed), (language) =>
+          closedPage(language, link, reloads)
+        )
+      })
+    ),
+    Effect.catch((refused) => {
       const notice = TRANSIENT_PAGES[refused.code]
-      if (notice === undefined || !(yield* acceptsHtml)) return yield* refused
-      return yield* noticeResponse(refused, notice)
+      return notice === undefined || !acceptsHtml(routed)
+        ? Effect.fail(refused)
+        : noticeResponse(refused, languageOf(routed), notice)
     })
   )
-)
 
-const home = Effect.map(languageOf, (language) =>
-  htmlResponse(homePage(language), 200, languageHeaders(language))
-)
+const home = (routed: RoutedRequest) => {
+  const language = languageOf(routed)
+  return Effect.succeed(htmlResponse(homePage(language), 200, languageHeaders(language)))
+}
 
 /** A POST of the page: the gate, then the program, which a disconnecting browser does not interrupt. */
 const action = <R>(
   name: string,
   rule: ActionRule,
   run: (
-    request: Bearer & { readonly body: JsonValue }
+    request: Bearer & { readonly body: JsonValue },
+    language: Language
   ) => Effect.Effect<HttpServerResponse.HttpServerResponse, DomainRefusal | StoreUnavailable, R>
 ) =>
-  HttpRouter.route(
+  httpRoute(
     "POST",
     `${PAGE_PATH}/${name}`,
-    Effect.gen(function* () {
-      const { bearer, body } = yield* approvalGate(rule)
-      return yield* Effect.uninterruptible(refusing(run({ ...bearer, body })))
+    Effect.fnUntraced(function* (routed: RoutedRequest) {
+      const { bearer, body } = yield* approvalGate(routed, rule)
+      return yield* Effect.uninterruptible(refusing(run({ ...bearer, body }, languageOf(routed))))
     })
   )
 
 const ceremony = action(
   "ceremony",
   { ceremony: true, body: "empty" },
-  Effect.fnUntraced(function* ({ token, cookie }) {
+  Effect.fnUntraced(function* ({ token, cookie }, language) {
     const { approvalOrigin } = yield* Deployment
-    const { bind, ...step } = yield* beginCeremony({ token, cookie, language: yield* languageOf })
+    const { bind, ...step } = yield* beginCeremony({ token, cookie, language })
     const headers: Headers =
       bind === undefined ? {} : { "set-cookie": approvalCookieHeader(bind, approvalOrigin) }
     return jsonResponse(step, 200, headers)
@@ -162,12 +158,11 @@ const decline = action("decline", { ceremony: false, body: "empty" }, (request) 
   Effect.map(declineMandate(request), (outcome) => jsonResponse(outcome))
 )
 
+const fixedRoute = (path: `/${string}`, response: HttpServerResponse.HttpServerResponse) =>
+  httpRoute("GET", path, () => Effect.succeed(response))
+
 const assets = APPROVAL_ASSETS.map(({ contentType, path, text }) =>
-  HttpRouter.route(
-    "GET",
-    path,
-    Effect.succeed(sharedResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
-  )
+  fixedRoute(path, sharedResponse(text, { contentType, headers: { "cache-control": ASSET_CACHE_CONTROL } }))
 )
 
 /** Browsers request it by themselves for documents that name no icon. */
@@ -176,24 +171,13 @@ const ICON_PATH = "/favicon.ico"
 const icon = HttpServerResponse.text(ICON_ASSET.text, { contentType: ICON_ASSET.contentType })
 
 /** The routes of the approval origin: the approval page, its four actions, its assets, and the home page (part 6). */
-export const approvalRoutes = HttpRouter.addAll([
-  HttpRouter.route("GET", "/", home),
-  HttpRouter.route("GET", ICON_PATH, Effect.succeed(icon)),
-  HttpRouter.route("GET", PAGE_PATH, page),
+export const approvalRoutes = [
+  httpRoute("GET", "/", home),
+  fixedRoute(ICON_PATH, icon),
+  httpRoute("GET", PAGE_PATH, page),
   ceremony,
   passkey,
   approval,
   decline,
   ...assets
-])
-
-/** The methods and paths of the routes, for the route table of the listener. */
-export const approvalPaths: ReadonlyArray<Route> = [
-  { method: "GET", path: "/" },
-  { method: "GET", path: ICON_PATH },
-  { method: "GET", path: PAGE_PATH },
-  ...["ceremony", "passkey", "approval", "decline"].map(
-    (name): Route => ({ method: "POST", path: `${PAGE_PATH}/${name}` })
-  ),
-  ...APPROVAL_ASSETS.map(({ path }): Route => ({ method: "GET", path }))
 ]

@@ -2,9 +2,8 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Effect, Layer } from "effect"
 import type { TrustedProxies } from "../http/ClientAddress.ts"
 import { httpListener } from "../http/HttpListener.ts"
-import { makeRouteTable } from "../http/RouteTable.ts"
 import { approvalHeaders } from "./ApprovalHeaders.ts"
-import { approvalPaths, approvalRoutes } from "./ApprovalRoutes.ts"
+import { approvalRoutes } from "./ApprovalRoutes.ts"
 
 export interface ApprovalServerOptions {
   /** 0 lets the operating system choose. */
@@ -27,7 +26,6 @@ export const layer = (options: ApprovalServerOptions) =>
       httpListener(approvalRoutes, {
         ...options,
         baseUrl,
-        routes: makeRouteTable(approvalPaths),
         headers: approvalHeaders(approvalBaseUrl)
       })
     )

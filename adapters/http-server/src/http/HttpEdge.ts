@@ -1,13 +1,14 @@
-import type { IncomingMessage } from "node:http"
+import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Cause, Clock, Effect, Exit, Option, Tracer, type Types } from "effect"
-import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Cause, Clock, Effect, Exit, Option, Tracer } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddressOf, NO_PROXIES, networkOf, type TrustedProxies } from "./ClientAddress.ts"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
+import type { HttpRoute, RouteServices } from "./HttpRoute.ts"
 import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
-import type { RouteTable } from "./RouteTable.ts"
+import { makeRouteTable, type RouteMatch } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
 import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
 import { makeUnreadResponses, type Reader, type UnreadResponses } from "./UnreadResponses.ts"
@@ -15,8 +16,6 @@ import { makeUnreadResponses, type Reader, type UnreadResponses } from "./Unread
 export interface EdgeOptions {
   /** Base URL of the API and its problem pages, without a trailing slash. */
   readonly baseUrl: string
-  /** Every route of the listener. */
-  readonly routes: RouteTable
   /** Headers of every response, in lower case; a route may override them. */
   readonly headers: Readonly<Record<string, string>>
   /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
@@ -26,53 +25,59 @@ export interface EdgeOptions {
 type Response = HttpServerResponse.HttpServerResponse
 
 /**
- * The outermost middleware of a listener (part 2): it assigns the request id, refuses unknown paths (404), other methods
- * (405) and ambiguous headers or framing (400), turns failures and defects into problems, sets common headers, and writes
- * one log line, with the template of the route instead of its path.
+ * Serves routes (part 2): it assigns the request id, refuses unknown paths (404), other methods (405) and ambiguous headers
+ * or framing (400), turns failures and defects into problems, sets common headers, and writes one log line, with the
+ * template of the route instead of its path.
  */
-export const httpEdge = (options: EdgeOptions, unread: UnreadResponses = makeUnreadResponses()) =>
-  HttpRouter.middleware<{ handles: Refused }>()(
-    (app) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, serve(options, unread, app)) as Effect.Effect<
-        Response,
-        // Every failure is handled, which the types of the router cannot express.
-        Types.unhandled,
-        HttpServerRequest.HttpServerRequest
-      >,
-    { global: true }
-  )
-
-const serve =
-  <E>(options: EdgeOptions, unread: UnreadResponses, app: Effect.Effect<Response, E>) =>
-  (received: HttpServerRequest.HttpServerRequest): Effect.Effect<Response> => {
+export const httpEdge = <Route extends HttpRoute<unknown>>(
+  routes: ReadonlyArray<Route>,
+  options: EdgeOptions,
+  unread: UnreadResponses = makeUnreadResponses()
+): Effect.Effect<Response, never, RouteServices<Route> | HttpServerRequest.HttpServerRequest> => {
+  const table = makeRouteTable(routes as ReadonlyArray<HttpRoute<RouteServices<Route>>>)
+  return Effect.flatMap(HttpServerRequest.HttpServerRequest, (received) => {
     const request = withLiteralPath(received)
-    const match = options.routes.find(request.method, request.url)
+    const match = table.find(request.method, request.url)
     const facts = factsOf(options, received, match._tag === "NotFound" ? undefined : match.template)
-    const refused = edgeRefusal(match, request)
-    const answered =
-      refused === undefined
-        ? Effect.matchCauseEffect(app, {
-            onSuccess: Effect.succeed,
-            onFailure: (cause) => answerCause(cause, facts)
-          })
-        : Effect.succeed(respondWithProblem(refused, facts))
-    return answered.pipe(
+    return responseTo(match, request, facts).pipe(
       Effect.map((response) =>
         withHeaders(boundUnread(response, request, unread, facts), options.headers, facts)
       ),
       (response) => logRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
-      Effect.provideService(HttpServerRequest.HttpServerRequest, request),
       (response) => withinTrace(response, facts.trace)
     )
-  }
+  })
+}
+
+/** The response of the route, interrupted if the client disconnects; a refusal or a fault becomes a problem. */
+const responseTo = <R>(
+  match: RouteMatch<HttpRoute<R>>,
+  request: HttpServerRequest.HttpServerRequest,
+  facts: RequestFacts
+): Effect.Effect<Response, never, R> => {
+  if (match._tag !== "Route") return Effect.succeed(respondWithProblem(routingRefusal(match, request), facts))
+  const refused = headerFault(request) ?? framingFault(request)
+  if (refused !== undefined) return Effect.succeed(respondWithProblem(refused, facts))
+  const { params, route } = match
+  return Effect.catchCause(
+    // The server runs this in an uninterruptible region.
+    Effect.interruptible(Effect.suspend(() => route.handle({ request, params }))),
+    (cause) => answerCause(cause, facts)
+  )
+}
+
+/** The message of a request that came over a socket; one that a host hands over has none. */
+const messageOf = ({ source }: HttpServerRequest.HttpServerRequest): IncomingMessage | undefined =>
+  source instanceof IncomingMessage ? source : undefined
 
 const factsOf = (
   { baseUrl, trustedProxies = NO_PROXIES }: EdgeOptions,
-  { headers, source }: HttpServerRequest.HttpServerRequest,
+  request: HttpServerRequest.HttpServerRequest,
   route: string | undefined
 ): RequestFacts => {
-  const peer = (source as IncomingMessage).socket.remoteAddress
+  const { headers } = request
+  const peer = messageOf(request)?.socket.remoteAddress
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {
@@ -85,7 +90,10 @@ const factsOf = (
   }
 }
 
-const withinTrace = <A>(effect: Effect.Effect<A>, trace: TraceContext | undefined): Effect.Effect<A> =>
+const withinTrace = <A, R>(
+  effect: Effect.Effect<A, never, R>,
+  trace: TraceContext | undefined
+): Effect.Effect<A, never, R> =>
   trace === undefined ? effect : Effect.withParentSpan(effect, Tracer.externalSpan(trace))
 
 /** The absolute form of a request target (RFC 9112, section 3.2.2). Its host is ignored, like `Host`. */
@@ -97,28 +105,24 @@ const pathAndQueryOf = (target: string): string => {
   return rest === target || rest.startsWith("/") ? rest : `/${rest}`
 }
 
-/** Escapes semicolons and number signs, at which the router would end the path. */
+/** Escapes semicolons and number signs, at which the route table would end the path. */
 const withLiteralPath = (
   request: HttpServerRequest.HttpServerRequest
 ): HttpServerRequest.HttpServerRequest => {
-  const target = pathAndQueryOf((request.source as IncomingMessage).url ?? "")
+  const target = pathAndQueryOf(messageOf(request)?.url ?? request.url)
   const [path, ...query] = target.split("?")
   const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
   const url = [literal, ...query].join("?")
   return url === request.url ? request : request.modify({ url })
 }
 
-const edgeRefusal = (
-  match: ReturnType<RouteTable["find"]>,
-  request: HttpServerRequest.HttpServerRequest
-): Refused | undefined => {
-  if (match._tag === "NotFound")
-    return new Refused({ code: hasBadEscape(request.url) ? "malformed_request" : "not_found" })
-  if (match._tag === "MethodNotAllowed") {
-    return new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
-  }
-  return headerFault((request.source as IncomingMessage).rawHeaders) ?? framingFault(request)
-}
+const routingRefusal = (
+  match: Exclude<RouteMatch<unknown>, { readonly _tag: "Route" }>,
+  { url }: HttpServerRequest.HttpServerRequest
+): Refused =>
+  match._tag === "NotFound"
+    ? new Refused({ code: hasBadEscape(url) ? "malformed_request" : "not_found" })
+    : new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
 
 const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
 
@@ -126,10 +130,11 @@ const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
  * Refuses a body whose length cannot be determined (RFC 9112, sections 6.1 and 6.3), even on routes without a body, since
  * its bytes could be taken for the next request.
  */
-const framingFault = ({ headers, source }: HttpServerRequest.HttpServerRequest): Refused | undefined => {
-  const encoding = headers["transfer-encoding"]
-  const isChunked = (source as IncomingMessage).httpVersion !== "1.0" && ENDS_CHUNKED.test(encoding ?? "")
-  return encoding === undefined || isChunked
+const framingFault = (request: HttpServerRequest.HttpServerRequest): Refused | undefined => {
+  const encoding = request.headers["transfer-encoding"]
+  if (encoding === undefined) return undefined
+  const isChunked = messageOf(request)?.httpVersion !== "1.0" && ENDS_CHUNKED.test(encoding)
+  return isChunked
     ? undefined
     : new Refused({
         code: "malformed_request",
@@ -152,7 +157,10 @@ const hasBadEscape = (url: string): boolean => {
 const SINGLE_HEADERS = new Set(["host", "authorization", "idempotency-key", "content-type", "origin"])
 
 /** Refuses a repeated header of `SINGLE_HEADERS` and a missing `Host` (part 2). */
-const headerFault = (rawHeaders: ReadonlyArray<string>): Refused | undefined => {
+const headerFault = (request: HttpServerRequest.HttpServerRequest): Refused | undefined => {
+  const message = messageOf(request)
+  if (message === undefined) return undefined
+  const { rawHeaders } = message
   const seen = new Set<string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index]!.toLowerCase()
@@ -213,7 +221,7 @@ const boundUnread = (
   unread: UnreadResponses,
   facts: RequestFacts
 ): Response => {
-  if (request.method !== "GET") return response
+  if (request.method !== "GET" || messageOf(request) === undefined) return response
   const sink = NodeHttpServerRequest.toServerResponse(request)
   const verdict = unread.add(sink, readerOf(facts), unsharedBytes(response))
   return verdict === "counted" ? response : respondWithProblem(UNREAD_REFUSALS[verdict], facts)
@@ -249,11 +257,11 @@ const clientAnnotations = (
   }
 }
 
-const logRequest = (
-  answered: Effect.Effect<Response>,
+const logRequest = <R>(
+  answered: Effect.Effect<Response, never, R>,
   { headers, method }: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
-): Effect.Effect<Response> =>
+): Effect.Effect<Response, never, R> =>
   Effect.flatMap(Clock.currentTimeNanos, (began) =>
     Effect.onExit(answered, (exit) =>
       Effect.flatMap(Clock.currentTimeNanos, (ended) =>

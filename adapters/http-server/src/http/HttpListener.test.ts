@@ -12,15 +12,15 @@ import {
   References,
   Scope
 } from "effect"
-import { HttpRouter, HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServer, HttpServerResponse } from "effect/http"
 import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 import { readCheckedBody } from "../gate/RequestSteps.ts"
 import { MAX_BODY_BYTES, parseBody } from "../gate/StrictBody.ts"
 import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { httpListener } from "./HttpListener.ts"
+import { httpRoute, type RoutedRequest } from "./HttpRoute.ts"
 import { Refused } from "./ProblemResponse.ts"
 import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
-import { makeRouteTable } from "./RouteTable.ts"
 import { sharedResponse } from "./SharedResponse.ts"
 
 const BASE_URL = "https://api.example"
@@ -43,8 +43,7 @@ interface Gate {
 }
 
 const waitingWrite = (gate: Gate) =>
-  Effect.gen(function* () {
-    const request = yield* HttpServerRequest.HttpServerRequest
+  Effect.fnUntraced(function* ({ request }: RoutedRequest) {
     const response = NodeHttpServerRequest.toServerResponse(request)
     response.once("close", () => Deferred.doneUnsafe(gate.deserted, Effect.void))
     yield* Deferred.succeed(gate.entered, undefined)
@@ -55,36 +54,28 @@ const waitingWrite = (gate: Gate) =>
 
 const kept = sharedResponse("x".repeat(LARGE_ANSWER_BYTES), { contentType: "text/plain" })
 
-const routes = (gate: Gate) =>
-  HttpRouter.addAll([
-    HttpRouter.route("GET", "/v1/things/:thing_id", Effect.map(HttpRouter.params, json)),
-    HttpRouter.route("POST", "/v1/things", (request: HttpServerRequest.HttpServerRequest) =>
+const routes = (gate: Gate) => {
+  const write = waitingWrite(gate)
+  return [
+    httpRoute("GET", "/v1/things/:thing_id", ({ params }) => Effect.succeed(json(params))),
+    httpRoute("POST", "/v1/things", ({ request }) =>
       Effect.map(
         Effect.flatMap(readCheckedBody(request, "always"), (bytes) => Effect.fromResult(parseBody(bytes))),
         json
       )
     ),
-    HttpRouter.route("GET", "/refused", Effect.fail(conflict)),
+    httpRoute("GET", "/refused", () => Effect.fail(conflict)),
     // Made only when it is asked for: it takes longer than all else that a test does.
-    HttpRouter.route(
-      "GET",
-      "/large",
-      Effect.sync(() => json("x".repeat(LARGE_ANSWER_BYTES)))
-    ),
-    HttpRouter.route("GET", "/kept", Effect.succeed(kept)),
-    HttpRouter.route("GET", "/boom", Effect.die(new Error("internals"))),
-    HttpRouter.route("PUT", "/write", waitingWrite(gate), { uninterruptible: true })
-  ])
-
-const table = makeRouteTable([
-  { method: "GET", path: "/v1/things/:thing_id" },
-  { method: "POST", path: "/v1/things" },
-  { method: "GET", path: "/refused" },
-  { method: "GET", path: "/large" },
-  { method: "GET", path: "/kept" },
-  { method: "GET", path: "/boom" },
-  { method: "PUT", path: "/write" }
-])
+    httpRoute("GET", "/large", () => Effect.sync(() => json("x".repeat(LARGE_ANSWER_BYTES)))),
+    httpRoute("GET", "/kept", () => Effect.succeed(kept)),
+    httpRoute("GET", "/boom", () => Effect.die(new Error("internals"))),
+    httpRoute("GET", "/thrown", (): Effect.Effect<never> => {
+      throw new Error("internals")
+    }),
+    httpRoute("GET", "/read", waitingWrite(gate)),
+    httpRoute("PUT", "/write", (routed) => Effect.uninterruptible(write(routed)))
+  ]
+}
 
 /** What was logged: message and annotations of each entry. */
 type LogEntry = Readonly<Record<string, unknown>>
@@ -113,7 +104,6 @@ const start = Effect.fnUntraced(function* (
     port: 0,
     host: "127.0.0.1",
     baseUrl: BASE_URL,
-    routes: table,
     headers: { "cache-control": "no-store" },
     ...options
   }).pipe(Layer.provideMerge(Logger.layer([logger])))
@@ -277,17 +267,19 @@ describe("the edge of a listener (part 2)", () => {
     })
   )
 
-  it.live("answers a defect without details, and logs it under the request id", () =>
-    Effect.gen(function* () {
-      const { log, port } = yield* start()
-      const answer = yield* send(port, ["GET /boom HTTP/1.1", "Host: x"])
-      const problem = assertProblem(answer, 500, "internal_error")
-      assert.strictEqual(problem.retryable, true)
-      assert.notInclude(answer.body, "internals")
-      const fault = log.find(({ message }) => message === "request failed unexpectedly")
-      assert.strictEqual(fault?.request_id, problem.request_id)
-    })
-  )
+  for (const path of ["/boom", "/thrown"]) {
+    it.live(`answers the defect of ${path} without details, and logs it under the request id`, () =>
+      Effect.gen(function* () {
+        const { log, port } = yield* start()
+        const answer = yield* send(port, [`GET ${path} HTTP/1.1`, "Host: x"])
+        const problem = assertProblem(answer, 500, "internal_error")
+        assert.strictEqual(problem.retryable, true)
+        assert.notInclude(answer.body, "internals")
+        const fault = log.find(({ message }) => message === "request failed unexpectedly")
+        assert.strictEqual(fault?.request_id, problem.request_id)
+      })
+    )
+  }
 
   it.live("logs one line with the template, and neither path nor query", () =>
     Effect.gen(function* () {
@@ -658,6 +650,21 @@ describe("a write (part 2)", () => {
       yield* Deferred.await(gate.deserted)
       yield* Deferred.succeed(gate.opened, undefined)
       yield* Deferred.await(gate.written)
+    })
+  )
+})
+
+describe("a read (part 2)", () => {
+  it.live("is interrupted when its client disconnects, and logged as such", () =>
+    Effect.gen(function* () {
+      const { gate, log, port } = yield* start()
+      const socket = yield* Effect.promise(() => openConnection(port))
+      socket.write("GET /read HTTP/1.1\r\nHost: x\r\n\r\n")
+      yield* Deferred.await(gate.entered)
+      socket.destroy()
+      while (log.length === 0) yield* Effect.sleep("5 millis")
+      assert.include(log[0], { route: "/read", status: 499 })
+      assert.isFalse(Deferred.isDoneUnsafe(gate.written))
     })
   )
 })

@@ -1,10 +1,10 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
+import { HttpMiddleware, HttpServer } from "effect/http"
 import { clientAddressOf, NO_PROXIES } from "./ClientAddress.ts"
 import { type EdgeOptions, httpEdge } from "./HttpEdge.ts"
+import type { HttpRoute } from "./HttpRoute.ts"
 import { makeRawServer, type RawRefusal, type RawServerOptions, STOP_TIMEOUT_MS } from "./RawServer.ts"
-import { ROUTER_CONFIG } from "./RouteTable.ts"
 
 export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "onRefused"> {
   /** 0 lets the operating system choose. */
@@ -17,9 +17,12 @@ export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "on
  * A listener: routes behind the edge, on a server of their own. The layer provides the `HttpServer`, whose `address` is the
  * bound one. The caller provides what the routes share with another listener.
  *
- * Effect's request logger and tracer are off, since both record raw paths.
+ * Effect's tracer is off, since it records raw paths.
  */
-export const httpListener = <E, R>(routes: Layer.Layer<never, E, R>, options: ListenerOptions) =>
+export const httpListener = <Route extends HttpRoute<unknown>>(
+  routes: ReadonlyArray<Route>,
+  options: ListenerOptions
+) =>
   Layer.unwrap(
     Effect.map(Effect.context<never>(), (context) => {
       const runFork = Effect.runForkWith(context)
@@ -36,13 +39,9 @@ export const httpListener = <E, R>(routes: Layer.Layer<never, E, R>, options: Li
       }
       const gracefulShutdownTimeout = options.stopTimeoutMs ?? STOP_TIMEOUT_MS
       const listenOptions = { port: options.port, gracefulShutdownTimeout, ...hostOf(options) }
-      return HttpRouter.serve(Layer.provideMerge(routes, httpEdge(options)), {
-        disableLogger: true,
-        disableListenLog: true,
-        routerConfig: ROUTER_CONFIG
-      }).pipe(
+      return HttpServer.serve(httpEdge(routes, options)).pipe(
         Layer.provideMerge(
-          NodeHttpServer.layer(() => makeRawServer({ ...options, onRefused }), listenOptions)
+          NodeHttpServer.layerServer(() => makeRawServer({ ...options, onRefused }), listenOptions)
         ),
         Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen)(() => true))
       )

@@ -10,24 +10,27 @@ export interface Route {
  * Paths match exactly, including case and slashes (part 1). The longest parameter is a percent-encoded subject reference of
  * 255 code points, each of up to 4 bytes with 3 characters per byte.
  */
-export const ROUTER_CONFIG = {
+const ROUTER_CONFIG = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
   maxParamLength: 4096
 } as const
 
+/** The values of a path's parameters by name, percent-decoded. */
+export type PathParameters = Readonly<Record<string, string | undefined>>
+
 /** The match of a method and a path. `template` has parameters as `{name}`. */
-export type RouteMatch =
-  | { readonly _tag: "Route"; readonly template: string }
+export type RouteMatch<A> =
+  | { readonly _tag: "Route"; readonly template: string; readonly route: A; readonly params: PathParameters }
   | { readonly _tag: "MethodNotAllowed"; readonly template: string; readonly allow: string }
   | { readonly _tag: "NotFound" }
 
-const NOT_FOUND: RouteMatch = { _tag: "NotFound" }
+const NOT_FOUND: RouteMatch<never> = { _tag: "NotFound" }
 
 /** The routes of a listener, which distinguish an unknown path from a method that is not allowed. */
-export interface RouteTable {
-  readonly find: (method: string, url: string) => RouteMatch
+export interface RouteTable<A> {
+  readonly find: (method: string, url: string) => RouteMatch<A>
 }
 
 /** `/v1/mandates/:mandate_id` as `/v1/mandates/{mandate_id}`. */
@@ -47,12 +50,13 @@ const matchesLiterally = (segment: string, sent: string | undefined): boolean =>
   (segment.startsWith("{") ? sent !== undefined && !DOT_SEGMENTS.has(sent) : segment === sent)
 
 /** A route as it is looked up. */
-interface Template {
-  readonly text: string
+interface Entry<A> {
+  readonly route: A
+  readonly template: string
   readonly segments: ReadonlyArray<string>
 }
 
-const matchesTemplate = ({ segments }: Template, url: string): boolean => {
+const matchesTemplate = ({ segments }: Entry<unknown>, url: string): boolean => {
   const sent = segmentsOf(url.split("?")[0]!)
   return (
     (segments.at(-1) === WILDCARD || sent.length === segments.length) &&
@@ -61,13 +65,13 @@ const matchesTemplate = ({ segments }: Template, url: string): boolean => {
 }
 
 /** Builds the table. HEAD is allowed wherever GET is. */
-export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
-  const finder = FindMyWay.make<Template>(ROUTER_CONFIG)
+export const makeRouteTable = <A extends Route>(routes: ReadonlyArray<A>): RouteTable<A> => {
+  const finder = FindMyWay.make<Entry<A>>(ROUTER_CONFIG)
   const methods = new Set<string>()
   for (const route of routes) {
     methods.add(route.method)
-    const text = templateOf(route.path)
-    finder.on(route.method, route.path, { text, segments: segmentsOf(text) })
+    const template = templateOf(route.path)
+    finder.on(route.method, route.path, { route, template, segments: segmentsOf(template) })
   }
   const lookUp = (method: string, url: string) => {
     const found = finder.find(method, url)
@@ -80,10 +84,13 @@ export const makeRouteTable = (routes: ReadonlyArray<Route>): RouteTable => {
   return {
     find: (method, url) => {
       const found = lookUp(method === "HEAD" ? "GET" : method, url)
-      if (found !== undefined) return { _tag: "Route", template: found.handler.text }
+      if (found !== undefined) {
+        const { route, template } = found.handler
+        return { _tag: "Route", template, route, params: found.params }
+      }
       const others = allowed(url)
       if (others.length === 0) return NOT_FOUND
-      const template = lookUp(others[0]!, url)!.handler.text
+      const template = lookUp(others[0]!, url)!.handler.template
       const allow = others.flatMap((other) => (other === "GET" ? ["GET", "HEAD"] : [other])).join(", ")
       return { _tag: "MethodNotAllowed", template, allow }
     }

@@ -1,12 +1,12 @@
 import { Api } from "@svc/protocol/api/Api"
 import { PROBLEM_CODES, problemPath } from "@svc/protocol/Problem"
-import { Effect, Layer, Redacted } from "effect"
-import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Effect, Redacted } from "effect"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
 import { refuseParameters, requireAcceptable } from "../gate/RequestSteps.ts"
 import { matchesTag } from "../http/EntityTag.ts"
+import { type HttpRoute, httpRoute } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
-import type { Route } from "../http/RouteTable.ts"
 import {
   acceptedEncoding,
   type EncodedContent,
@@ -16,7 +16,7 @@ import {
 import { problemPage } from "./ProblemPages.ts"
 import { FAVICON, REFERENCE_ASSETS, type ReferenceAsset } from "./ReferenceAssets.ts"
 import { referencePage } from "./ReferencePage.ts"
-import { SampleOrganization, type SampleOrganizationFacts } from "./SampleOrganization.ts"
+import type { SampleOrganizationFacts } from "./SampleOrganization.ts"
 
 const HTML = "text/html; charset=utf-8"
 const DOCS_PATH = "/docs"
@@ -67,8 +67,10 @@ const documentRoute = (
   serve: (request: Request) => ServedDocument
 ) => {
   const mediaType = contentType.split(";")[0]!
-  return HttpRouter.route("GET", path, (request: Request) =>
-    Effect.gen(function* () {
+  return httpRoute(
+    "GET",
+    path,
+    Effect.fnUntraced(function* ({ request }) {
       yield* admit(request, mediaType)
       const { content, headers } = serve(request)
       const encoding = acceptedEncoding(request.headers["accept-encoding"])
@@ -112,7 +114,7 @@ const docsRoute = (baseUrl: string, organization: SampleOrganizationFacts | unde
 }
 
 /** The base URL leads to the reference. */
-const rootRoute = HttpRouter.route("GET", "/", (request: Request) =>
+const rootRoute = httpRoute("GET", "/", ({ request }) =>
   Effect.map(admit(request, "text/html"), () => HttpServerResponse.redirect(DOCS_PATH, { status: 302 }))
 )
 
@@ -122,7 +124,11 @@ const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url:
 export const openApiText = (baseUrl: string): string =>
   JSON.stringify(OpenApi.fromApi(documentedApi(baseUrl)))
 
-const routesAt = (baseUrl: string, organization: SampleOrganizationFacts | undefined) => [
+/** The routes of the OpenAPI document, the reference and the problem pages (parts 2 and 9). */
+export const documentRoutes = (
+  baseUrl: string,
+  organization: SampleOrganizationFacts | undefined
+): ReadonlyArray<HttpRoute<never>> => [
   rootRoute,
   docsRoute(baseUrl, organization),
   fixedRoute(OPENAPI_PATH, "application/json", () => openApiText(baseUrl), {
@@ -137,21 +143,3 @@ const routesAt = (baseUrl: string, organization: SampleOrganizationFacts | undef
     })
   )
 ]
-
-/** The routes of the OpenAPI document, the reference and the problem pages (parts 2 and 9). */
-export const documentRoutes = (baseUrl: string) =>
-  Layer.unwrap(
-    Effect.map(SampleOrganization, (organization) => HttpRouter.addAll(routesAt(baseUrl, organization)))
-  )
-
-/** The methods and paths of the documents, for the route table of the listener. */
-export const documentPaths: ReadonlyArray<Route> = [
-  "/",
-  OPENAPI_PATH,
-  DOCS_PATH,
-  ...[...REFERENCE_ASSETS, FAVICON].map(({ path }) => path),
-  ...PROBLEM_CODES.map(problemPath)
-].map((path) => ({
-  method: "GET",
-  path: path as `/${string}`
-}))
