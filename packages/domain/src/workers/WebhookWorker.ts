@@ -29,7 +29,7 @@ export const ATTEMPTS_PER_ENDPOINT = 32
  */
 const ORGANIZATION_SHARE_DIVISOR = 4
 /** Part of an organization's share that an endpoint which responds quickly may have. */
-const QUICK_SHARE_DIVISOR = 4
+const QUICK_SHARE_DIVISOR = 2
 /**
  * Attempts that every endpoint may have under way however busy its organization is; fewer as the worker fills up. So an
  * endpoint that responds does not wait for others of its own organization either.
@@ -37,7 +37,7 @@ const QUICK_SHARE_DIVISOR = 4
 const ASSURED_PER_ENDPOINT = 4
 const ASSURED_SHARE_DIVISOR = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
 /** Deliveries that are leased at a time. */
-const LEASE_BATCH = 64
+const LEASE_BATCH = 128
 /**
  * How long a lease lasts, in seconds: longer than an attempt may take (15 s) and its result takes to be recorded, so that
  * a slow worker is not taken for lost.
