@@ -64,7 +64,7 @@ export const readBody = (
 /** Reads the body of a Node request. What is not read of it any more is discarded, for the sake of the connection. */
 const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refused> =>
   Effect.callback((resume) => {
-    if (message.readableEnded || message.destroyed) return resume(Effect.fail(brokenOff))
+    if (message.destroyed) return resume(Effect.fail(brokenOff))
     const chunks: Array<Buffer> = []
     let bytes = 0
     const stop = () => {
@@ -95,9 +95,7 @@ const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refus
 
 /** Whether something in front of the service, such as a body parser of its host, has read the body. */
 const isReadAlready = (source: object): boolean =>
-  source instanceof IncomingMessage
-    ? source.readableEnded && !source.destroyed
-    : source instanceof Request && source.bodyUsed
+  source instanceof IncomingMessage ? source.readableEnded : source instanceof Request && source.bodyUsed
 
 const readBefore = new Refused({
   code: "internal_error",

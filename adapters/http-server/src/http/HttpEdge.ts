@@ -20,6 +20,8 @@ export interface EdgeOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Path that the routes are mounted at within a host, without a trailing slash. Default: none. */
   readonly mountPath?: string
+  /** The address of the client of a request that came over no socket. Default: unknown. */
+  readonly clientAddress?: (request: HttpServerRequest.HttpServerRequest) => string | undefined
   /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
 }
@@ -74,12 +76,13 @@ const messageOf = ({ source }: HttpServerRequest.HttpServerRequest): IncomingMes
   source instanceof IncomingMessage ? source : undefined
 
 const factsOf = (
-  { baseUrl, trustedProxies = NO_PROXIES }: EdgeOptions,
+  { baseUrl, clientAddress, trustedProxies = NO_PROXIES }: EdgeOptions,
   request: HttpServerRequest.HttpServerRequest,
   route: string | undefined
 ): RequestFacts => {
   const { headers } = request
-  const peer = messageOf(request)?.socket.remoteAddress
+  const message = messageOf(request)
+  const peer = message === undefined ? clientAddress?.(request) : message.socket.remoteAddress
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {
