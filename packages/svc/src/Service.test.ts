@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { approveOn } from "../test/EndUser.ts"
 import {
   approvedMandate,
@@ -8,8 +9,9 @@ import {
   newProposal,
   RETURN_ORIGIN
 } from "../test/Shop.ts"
-import { createService, type ServiceOptions, SvcError } from "./index.ts"
+import { createService, type Service, type ServiceOptions, SvcError } from "./index.ts"
 import { pglite } from "./pglite.ts"
+import { ServiceParts } from "./Service.ts"
 
 const refusalOf = async (call: Promise<unknown>): Promise<SvcError> => {
   const outcome = await call.then(
@@ -103,6 +105,8 @@ describe("a service", () => {
     assert.strictEqual((await refusalOf(second.forOrganization(one.id).mandates.get(id))).code, "not_found")
     await first.close()
     assert.lengthOf((await second.forOrganization(one.id).mandates.list()).data, 0)
+    const turnsOf = (service: Service) => service[ServiceParts].runtime.runPromise(StreamTurns)
+    assert.notStrictEqual(await turnsOf(second), await turnsOf(createService(other.serviceOptions)))
     await second.close()
   })
 
