@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { Effect } from "effect"
 import { approveOn } from "../test/EndUser.ts"
 import {
   approvedMandate,
@@ -9,6 +10,7 @@ import {
   newProposal,
   RETURN_ORIGIN
 } from "../test/Shop.ts"
+import { layer, readMandate } from "./effect.ts"
 import { createService, type Service, type ServiceOptions, SvcError } from "./index.ts"
 import { pglite } from "./pglite.ts"
 import { ServiceParts } from "./Service.ts"
@@ -92,6 +94,17 @@ describe("a service", () => {
     const nobody = await refusalOf(service.forOrganization("org_00000000000000000000000000").mandates.list())
     assert.include(nobody.message, "no such organization")
     await service.close()
+  })
+
+  it("gives programs in Effect the same services", async () => {
+    const shop = makeShop()
+    const outcome = await Effect.runPromise(
+      readMandate({ organization: shop.id, mandateId: "mnd_00000000000000000000000000" }).pipe(
+        Effect.catchTag("NotFound", () => Effect.succeed("not found")),
+        Effect.provide(layer(shop.serviceOptions))
+      )
+    )
+    assert.strictEqual(outcome, "not found")
   })
 
   it("shares nothing with another one in the same process", async () => {

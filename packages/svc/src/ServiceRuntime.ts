@@ -49,7 +49,7 @@ const identityLayer = ({ identify }: ServiceOptions) => {
 }
 
 /** Everything that the programs and the two faces need, as the options say. Throws if they contradict each other. */
-const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
+export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
   const organizations = (options.organizations ?? []).map((each) => organizationOf(each, options))
   const stored = Layer.provideMerge(
     Layer.provideMerge(wakingStore, options.store[StoreLayer]),
