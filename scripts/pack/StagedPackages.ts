@@ -1,0 +1,101 @@
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from "node:fs"
+import { dirname, join, posix } from "node:path"
+import { compileSources } from "./CompiledSources.ts"
+import { type PackageContents, packageContents } from "./PackageContents.ts"
+import { licence, packageManifest } from "./PackageManifest.ts"
+import { type PublishedNames, publishedName, withPublishedImports } from "./PackageNames.ts"
+import { publishedWorkspaces, ROOT } from "./PublishedWorkspaces.ts"
+
+const EXECUTABLE = 0o755
+
+/** A source map that names the source where it was written; its text is in the map. */
+const withSource = (map: string, module: string): string => {
+  const source = posix.relative(posix.dirname(`dist/${module}`), `src/${module}.ts`)
+  return JSON.stringify({ ...JSON.parse(map), sources: [source] })
+}
+
+const writeModule = (from: string, to: string, module: string, names: PublishedNames): void => {
+  const read = (extension: string) => readFileSync(join(from, `${module}${extension}`), "utf8")
+  const write = (extension: string, text: string) => writeFileSync(join(to, `${module}${extension}`), text)
+  mkdirSync(dirname(join(to, module)), { recursive: true })
+  write(".js", withPublishedImports(read(".js"), names))
+  write(".d.ts", withPublishedImports(read(".d.ts"), names))
+  write(".js.map", withSource(read(".js.map"), module))
+}
+
+/** Files beside the sources that the code reads when it runs. */
+const copyAssets = (from: string, to: string): void => {
+  for (const entry of readdirSync(from, { withFileTypes: true, recursive: true })) {
+    if (!entry.isFile() || entry.name.endsWith(".ts")) continue
+    const path = join(entry.parentPath, entry.name)
+    cpSync(path, join(to, path.slice(from.length)))
+  }
+}
+
+const readme = ({ workspace, entries }: PackageContents, names: PublishedNames): string => {
+  const own = join(ROOT, workspace.folder, "README.md")
+  if (existsSync(own)) return readFileSync(own, "utf8")
+  const name = publishedName(workspace.manifest.name, names)
+  const listed = [...entries.keys()].sort().map((entry) => `- \`${posix.join(name, entry)}\``)
+  const commands = [...workspace.commands.keys()].map((command) => `- the command \`${command}\``)
+  return [
+    `# ${name}`,
+    "",
+    workspace.manifest.description,
+    "",
+    ...listed,
+    ...commands,
+    "",
+    `Licence: ${licence()}`,
+    ""
+  ].join("\n")
+}
+
+const stage = (contents: PackageContents, compiled: string, to: string, names: PublishedNames): void => {
+  const { folder, commands } = contents.workspace
+  const dist = join(to, "dist")
+  mkdirSync(dist, { recursive: true })
+  for (const module of contents.modules) writeModule(join(compiled, folder, "src"), dist, module, names)
+  for (const module of commands.values()) chmodSync(join(dist, `${module}.js`), EXECUTABLE)
+  copyAssets(join(ROOT, folder, "src"), dist)
+  writeFileSync(join(to, "package.json"), `${JSON.stringify(packageManifest(contents, names), null, 2)}\n`)
+  writeFileSync(join(to, "README.md"), readme(contents, names))
+  const notice = join(ROOT, "LICENSE")
+  if (existsSync(notice)) cpSync(notice, join(to, "LICENSE"))
+}
+
+const requireOneVersion = (packages: ReadonlyArray<PackageContents>): void => {
+  const versions = new Set(packages.map(({ workspace }) => workspace.manifest.version))
+  if (versions.size > 1) throw new Error(`the packages have several versions: ${[...versions].join(", ")}`)
+}
+
+/** Builds every package that is published into a folder of its own below `output`, and returns these folders. */
+export const stagePackages = (output: string, names: PublishedNames): ReadonlyArray<string> => {
+  const cache = join(ROOT, "node_modules", ".cache")
+  mkdirSync(cache, { recursive: true })
+  const compiled = mkdtempSync(join(cache, "compiled-"))
+  try {
+    const workspaces = publishedWorkspaces()
+    compileSources(workspaces, compiled)
+    const packages = packageContents(workspaces, compiled)
+    requireOneVersion(packages)
+    return packages.map((contents) => {
+      const folder = join(output, contents.workspace.folder.split("/").at(-1) ?? "")
+      rmSync(folder, { recursive: true, force: true })
+      stage(contents, compiled, folder, names)
+      return folder
+    })
+  } finally {
+    rmSync(compiled, { recursive: true, force: true })
+  }
+}
