@@ -3,8 +3,8 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 
 /** Files that start no server, no program and no database. */
 const CORE = [
-  "packages/*/src/**/*.test.ts",
-  "packages/*/test/**/*.test.ts",
+  "packages/!(svc)/src/**/*.test.ts",
+  "packages/!(svc)/test/**/*.test.ts",
   "adapters/!(cli|http-server|store-postgres)/**/*.test.ts",
   "adapters/cli/bench/**/*.test.ts",
   "checks/**/*.test.ts"
@@ -17,7 +17,11 @@ const STORES = ["adapters/store-postgres/{src,test}/**/*.test.ts"]
 const BROWSER = ["adapters/cli/test/browser/**/*.test.ts"]
 
 /** Files that start servers and programs, and what is read by them. */
-const SERVICE = ["adapters/*/{src,test,browser}/**/*.test.ts", "examples/*/src/**/*.test.ts"]
+const SERVICE = [
+  "packages/svc/src/**/*.test.ts",
+  "adapters/*/{src,test,browser}/**/*.test.ts",
+  "examples/*/src/**/*.test.ts"
+]
 
 /** Longest that a test, or what it sets up, may take unless it says otherwise. */
 const TIMEOUT_MILLISECONDS = 120_000

@@ -10,12 +10,12 @@ const named = (name: string) => production.filter((file) => file.workspace.name 
 const STABLE_EFFECT =
   /^effect(\/(Context|Data|Effect|Layer|Option|Redacted|Result|Schema|SchemaIssue|Semaphore))?$/
 
-/** What each kind of package may build on: protocol <- domain <- adapters <- examples. The command puts adapters together. */
+/** What each kind of package may build on: protocol <- domain <- adapters <- examples. The command and the library put adapters together. */
 const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/protocol$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-)/],
+  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]

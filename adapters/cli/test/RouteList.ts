@@ -1,6 +1,6 @@
 import { approvalRoutes } from "@svc/http-server/approval/ApprovalRoutes"
 import { templateOf } from "@svc/http-server/http/RouteTable"
-import { documentRoutes } from "@svc/http-server/reference/DocumentRoutes"
+import { documentRoutes, problemRoutes } from "@svc/http-server/reference/DocumentRoutes"
 import { Api } from "@svc/protocol/api/Api"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { Context, type SchemaAST } from "effect"
@@ -37,7 +37,9 @@ const apiRoutes = groups
 
 const PLAIN: RouteRule = { idempotencyKey: "none", body: "none" }
 
-const documents = documentRoutes("https://api.example", undefined).map(
+const DOCUMENTS_AT = "https://api.example"
+
+const documents = [...documentRoutes(DOCUMENTS_AT, undefined), ...problemRoutes(DOCUMENTS_AT)].map(
   ({ method, path }): ListedRoute => ({
     listener: "api",
     kind: "documents",

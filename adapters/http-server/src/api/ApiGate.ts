@@ -1,6 +1,6 @@
-import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
-import type { Deployment } from "@svc/domain/ports/Deployment"
-import type { Organizations } from "@svc/domain/ports/Organizations"
+import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
+import { Deployment } from "@svc/domain/ports/Deployment"
+import { Organizations } from "@svc/domain/ports/Organizations"
 import { authenticateApiKey } from "@svc/domain/programs/AuthenticateApiKey"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import type { JsonValue } from "@svc/protocol/json/Json"
@@ -14,6 +14,7 @@ import { parseBody } from "../gate/StrictBody.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { Refused } from "../http/ProblemResponse.ts"
 import { refusing } from "../http/RefusalProblem.ts"
+import { CallerAuthentication, type HostCaller } from "./CallerAuthentication.ts"
 import { queryDecoder } from "./QueryParameters.ts"
 
 /** A request that has passed the gate of its route. */
@@ -45,8 +46,8 @@ export const apiGate = (
   const decodeQuery = queryDecoder(endpoint.query)
   return Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
     const { headers } = request
-    const caller = rule.scope === undefined ? undefined : yield* authenticate(headers, rule.scope)
-    if (caller !== undefined) yield* takeRate(caller.apiKey.id)
+    const caller = rule.scope === undefined ? undefined : yield* authenticate(request, rule.scope)
+    if (caller !== undefined) yield* takeRate(caller.rateKey)
     const authenticatedAt = yield* Clock.currentTimeMillis
     const query = yield* Effect.fromResult(decodeQuery(request.url))
     yield* requireAcceptable(request, mediaType)
@@ -58,7 +59,7 @@ export const apiGate = (
     // A body may take 30 s to arrive, and the key may have been revoked meanwhile.
     const current =
       rule.scope !== undefined && elapsed > AUTHENTICATION_LIFETIME_MS
-        ? yield* authenticate(headers, rule.scope)
+        ? yield* authenticate(request, rule.scope)
         : caller
     return { organization: current?.organization, query, idempotencyKey, body }
   })
@@ -77,27 +78,52 @@ const MAX_API_KEY_CHARACTERS = 128
 /** How long an authentication holds before the key is looked up again, in milliseconds. */
 const AUTHENTICATION_LIFETIME_MS = 1000
 
+/** Whom a request acts for. */
+interface Caller {
+  readonly organization: Organization
+  readonly scopes: ReadonlyArray<ApiKeyScope>
+  /** What its rate is counted by. */
+  readonly rateKey: string
+}
+
 const authenticate = Effect.fnUntraced(function* (
-  headers: Headers.Headers,
-  scope: NonNullable<RouteRule["scope"]>
-): Effect.fn.Return<
-  { readonly apiKey: ApiKey; readonly organization: Organization },
-  Refused,
-  Deployment | Organizations | FailedCredentials
-> {
-  const failures = yield* FailedCredentials
-  const key = BEARER.exec(headers.authorization ?? "")?.[1]
-  const { apiKey, organization } = yield* failures.lookUp(key, findHolder(key), isInvalidKey)
+  request: HttpServerRequest.HttpServerRequest,
+  scope: ApiKeyScope
+): Effect.fn.Return<Caller, Refused, Deployment | Organizations | FailedCredentials> {
+  const byHost = yield* CallerAuthentication
+  const caller = yield* byHost === undefined
+    ? authenticateByKey(request.headers)
+    : Effect.flatMap(byHost(request), callerOfHost)
   const facts = yield* CurrentRequest
-  facts.organizationId = organization.id
-  facts.apiKeyId = apiKey.id
-  if (!apiKey.scopes.includes(scope)) {
+  facts.organizationId = caller.organization.id
+  if (!caller.scopes.includes(scope)) {
     return yield* new Refused({
       code: "scope_insufficient",
-      detail: `This operation needs an API key with the scope ${scope}.`
+      detail: `This operation needs ${byHost === undefined ? "an API key with " : ""}the scope ${scope}.`
     })
   }
-  return { apiKey, organization }
+  return caller
+})
+
+const authenticateByKey = Effect.fnUntraced(function* ({ authorization }: Headers.Headers) {
+  const failures = yield* FailedCredentials
+  const key = BEARER.exec(authorization ?? "")?.[1]
+  const { apiKey, organization } = yield* failures.lookUp(key, findHolder(key), isInvalidKey)
+  const facts = yield* CurrentRequest
+  facts.apiKeyId = apiKey.id
+  return { organization, scopes: apiKey.scopes, rateKey: apiKey.id }
+})
+
+const callerOfHost = Effect.fnUntraced(function* (caller: HostCaller | undefined) {
+  if (caller === undefined) return yield* new Refused({ code: "authentication_required" })
+  const { environment } = yield* Deployment
+  const organization = yield* refusing((yield* Organizations).find(caller.organization))
+  if (organization?.environment !== environment) {
+    return yield* Effect.die(
+      new Error("the host authenticated a request for an organization that does not exist")
+    )
+  }
+  return { organization, scopes: caller.scopes, rateKey: organization.id }
 })
 
 const findHolder = Effect.fnUntraced(function* (key: string | undefined) {

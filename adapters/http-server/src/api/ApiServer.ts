@@ -2,7 +2,7 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Effect, Layer } from "effect"
 import type { TrustedProxies } from "../http/ClientAddress.ts"
 import { httpListener } from "../http/HttpListener.ts"
-import { documentRoutes } from "../reference/DocumentRoutes.ts"
+import { documentRoutes, problemRoutes } from "../reference/DocumentRoutes.ts"
 import { SampleOrganization } from "../reference/SampleOrganization.ts"
 import { authorizationRoutes } from "./AuthorizationRoutes.ts"
 import { eventRoutes } from "./EventRoutes.ts"
@@ -24,7 +24,7 @@ export interface ApiServerOptions {
   readonly requestTimeoutMs?: number
 }
 
-/** The routes of every group of the API. */
+/** The routes of every group of the API that acts for organizations. */
 const apiRoutes = [
   ...mandateRoutes,
   ...authorizationRoutes,
@@ -32,9 +32,29 @@ const apiRoutes = [
   ...evidenceRoutes,
   ...passkeyRoutes,
   ...webhookRoutes,
-  ...keySetRoutes,
-  ...operationsRoutes
+  ...keySetRoutes
 ]
+
+/** Which routes there are beside those of the interface. Default: all. */
+export interface ApiParts {
+  /** The OpenAPI document and the reference page. The pages of problems are always there, since problems link to them. */
+  readonly docs?: boolean
+  /** `/healthz` and `/readyz`. */
+  readonly health?: boolean
+}
+
+/** The API: its routes and the headers of every response. */
+export const makeApi = Effect.fnUntraced(function* ({ docs = true, health = true }: ApiParts = {}) {
+  const { baseUrl } = yield* Deployment
+  const organization = yield* SampleOrganization
+  const routes = [
+    ...apiRoutes,
+    ...(health ? operationsRoutes : []),
+    ...problemRoutes(baseUrl),
+    ...(docs ? documentRoutes(baseUrl, organization) : [])
+  ]
+  return { routes, options: { baseUrl, headers: headersOf(baseUrl) } }
+})
 
 const HSTS = "max-age=31536000"
 
@@ -48,10 +68,4 @@ const headersOf = (baseUrl: string): Readonly<Record<string, string>> => ({
 
 /** The listener of the API (all parts but 6, the approval pages). The caller provides the store and the other ports. */
 export const layer = (options: ApiServerOptions) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const { baseUrl } = yield* Deployment
-      const routes = [...apiRoutes, ...documentRoutes(baseUrl, yield* SampleOrganization)]
-      return httpListener(routes, { ...options, baseUrl, headers: headersOf(baseUrl) })
-    })
-  )
+  Layer.unwrap(Effect.map(makeApi(), (api) => httpListener(api.routes, { ...options, ...api.options })))

@@ -17,6 +17,7 @@ const RETURN_ADDRESS = "https://shop.example/return?order=7&return_state=abc&app
 
 const pageOf = (shown: Partial<ShownSession> = {}) =>
   approvalPage({
+    basePath: "",
     environment: "live",
     language: "en",
     lines: [],
@@ -30,7 +31,7 @@ const pageOf = (shown: Partial<ShownSession> = {}) =>
 const WAYS = ["register", "approve", "none"] as const
 
 const closed = (language: Language, cause: ClosedCause = "expired") =>
-  closedPage(language, { cause, returnAddress: RETURN_ADDRESS, isBoundElsewhere: false }, false)
+  closedPage(language, { cause, returnAddress: RETURN_ADDRESS, isBoundElsewhere: false }, false, "")
 
 const BACK_LINK = `<a id="back" class="onward" href="${RETURN_ADDRESS.replaceAll("&", "&amp;")}" referrerpolicy="no-referrer">`
 
@@ -93,20 +94,25 @@ describe("approvalPage", () => {
     for (const language of LANGUAGES) {
       const direction = language === "ar" || language === "he" ? "rtl" : "ltr"
       const words = PAGE_WORDS[language]
-      const pages = [pageOf({ language }), closed(language), unavailablePage(language), homePage(language)]
+      const pages = [
+        pageOf({ language }),
+        closed(language),
+        unavailablePage(language, ""),
+        homePage(language, "")
+      ]
       for (const page of pages) {
         assert.include(page, `<html lang="${language}" dir="${direction}">`)
       }
       assert.include(pageOf({ language }), `<h1>${escaped(words.title)}</h1>`)
-      assert.include(unavailablePage(language), `>${escaped(words.unavailableTitle)}</h1>`)
-      assert.include(busyPage(language), escaped(words.busyText))
-      assert.include(homePage(language), `>${escaped(words.home.title)}</h1>`)
+      assert.include(unavailablePage(language, ""), `>${escaped(words.unavailableTitle)}</h1>`)
+      assert.include(busyPage(language, ""), escaped(words.busyText))
+      assert.include(homePage(language, ""), `>${escaped(words.home.title)}</h1>`)
     }
   })
 
   it("has no inline script, style or handler, and loads from its own origin only", () => {
     const pages = WAYS.map((way) => pageOf({ way, lines: [{ label: "a", value: "b" }] }))
-    for (const page of [...pages, closed("en"), unavailablePage("en"), homePage("en")]) {
+    for (const page of [...pages, closed("en"), unavailablePage("en", ""), homePage("en", "")]) {
       assert.notMatch(page, /<style|\sstyle=|\son\w+=|javascript:/iu)
       assert.notMatch(page, /<script(?![^>]* src=)/iu)
       for (const [, address] of page.matchAll(/<(?:script|link|img)[^>]*(?:src|href)="([^"]*)"/gu)) {
@@ -156,17 +162,17 @@ describe("closedPage", () => {
   it("says that nothing was approved only where that is known", () => {
     const saying = CAUSES.filter((cause) => /Nothing was approved/u.test(closed("en", cause)))
     assert.deepStrictEqual(saying, ["expired", "replaced", "withdrawn", "declined"])
-    assert.notMatch(unavailablePage("en"), /nothing/iu)
+    assert.notMatch(unavailablePage("en", ""), /nothing/iu)
   })
 
   it("has the tone of its cause", () => {
     assert.include(closed("en", "expired"), 'class="notice failure"')
     assert.include(closed("en", "approved"), 'class="notice success"')
-    assert.include(unavailablePage("en"), 'class="notice failure"')
+    assert.include(unavailablePage("en", ""), 'class="notice failure"')
   })
 
   it("has no link without a way back, and reloads only when told to", () => {
-    const page = closedPage("en", { cause: "used", isBoundElsewhere: true }, true)
+    const page = closedPage("en", { cause: "used", isBoundElsewhere: true }, true, "")
     assert.notInclude(page, "<a ")
     assert.include(page, '<meta http-equiv="refresh" content="0">')
     assert.notInclude(closed("en"), "refresh")

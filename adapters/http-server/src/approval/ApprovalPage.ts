@@ -14,8 +14,10 @@ type Markup = ReturnType<typeof html>
 
 const NOTHING = html``
 
+/** `basePath`: path of the approval base URL, which the addresses of assets begin with. */
 const documentOf = (parts: {
   readonly language: Language
+  readonly basePath: string
   readonly title: string
   readonly head?: Markup
   readonly main: Markup
@@ -29,8 +31,8 @@ const documentOf = (parts: {
 <meta name="color-scheme" content="light dark">
 <meta name="format-detection" content="telephone=no, date=no, address=no, email=no">
 <title>${parts.title}</title>
-<link rel="icon" type="image/svg+xml" href="${ICON_ASSET.path}">
-<link rel="stylesheet" href="${STYLE_ASSET.path}">
+<link rel="icon" type="image/svg+xml" href="${parts.basePath}${ICON_ASSET.path}">
+<link rel="stylesheet" href="${parts.basePath}${STYLE_ASSET.path}">
 ${parts.head ?? NOTHING}
 </head>
 <body>
@@ -69,6 +71,8 @@ const clockText = (milliseconds: number): string => {
 export interface ShownSession {
   readonly environment: "test" | "live"
   readonly language: Language
+  /** Path of the approval base URL; empty for one without a path. */
+  readonly basePath: string
   /** The first line summarizes the statement in a sentence. */
   readonly lines: ReadonlyArray<DisplayLine>
   readonly way: WayToApprove
@@ -127,13 +131,14 @@ ${link}`
  * (part 6). The time left is given as a duration, since the browser's clock may be wrong.
  */
 export const approvalPage = (shown: ShownSession): string => {
-  const { language, way } = shown
+  const { basePath, language, way } = shown
   const words = PAGE_WORDS[language]
   const remaining = Number((shown.expiresAt - shown.now) / NANOS_PER_MILLISECOND)
   return documentOf({
     language,
+    basePath,
     title: words.title,
-    head: html`<script type="module" src="${SCRIPT_ASSET.path}"></script>`,
+    head: html`<script type="module" src="${basePath}${SCRIPT_ASSET.path}"></script>`,
     main: html`<main id="main" data-remaining="${remaining}" data-words="${JSON.stringify(words.script)}">
 ${shown.environment === "test" ? html`<p class="test">${words.test}</p>` : NOTHING}
 <h1>${words.title}</h1>
@@ -155,10 +160,11 @@ type Tone = "success" | "failure" | "neutral"
 const noticePage = (
   language: Language,
   { text, title }: Notice,
-  parts: { readonly tone: Tone; readonly link?: Markup; readonly head?: Markup }
+  parts: { readonly basePath: string; readonly tone: Tone; readonly link?: Markup; readonly head?: Markup }
 ): string =>
   documentOf({
     language,
+    basePath: parts.basePath,
     title,
     head: parts.head ?? NOTHING,
     main: html`<main id="main">
@@ -182,10 +188,16 @@ const TONES: Readonly<Record<ClosedCause, Tone>> = {
 const RELOAD = html`<meta http-equiv="refresh" content="0">`
 
 /** The page of a closed link: the cause and, for the bound browser, the way back (part 6). */
-export const closedPage = (language: Language, link: ClosedLink, reloads: boolean): string => {
+export const closedPage = (
+  language: Language,
+  link: ClosedLink,
+  reloads: boolean,
+  basePath: string
+): string => {
   const words = PAGE_WORDS[language]
   const { returnAddress } = link
   return noticePage(language, words.closed[link.cause], {
+    basePath,
     tone: TONES[link.cause],
     ...(returnAddress === undefined ? {} : { link: backLink(returnAddress, words.script.goBack, "onward") }),
     ...(reloads ? { head: RELOAD } : {})
@@ -193,17 +205,17 @@ export const closedPage = (language: Language, link: ClosedLink, reloads: boolea
 }
 
 /** The page while the store is unavailable. */
-export const unavailablePage = (language: Language): string => {
+export const unavailablePage = (language: Language, basePath: string): string => {
   const { unavailableText: text, unavailableTitle: title } = PAGE_WORDS[language]
-  return noticePage(language, { text, title }, { tone: "failure" })
+  return noticePage(language, { text, title }, { basePath, tone: "failure" })
 }
 
 /** The page after too many invalid links from the client's address. */
-export const busyPage = (language: Language): string => {
+export const busyPage = (language: Language, basePath: string): string => {
   const { busyText: text, unavailableTitle: title } = PAGE_WORDS[language]
-  return noticePage(language, { text, title }, { tone: "failure" })
+  return noticePage(language, { text, title }, { basePath, tone: "failure" })
 }
 
 /** The page at `/`, for visitors without a link. */
-export const homePage = (language: Language): string =>
-  noticePage(language, PAGE_WORDS[language].home, { tone: "neutral" })
+export const homePage = (language: Language, basePath: string): string =>
+  noticePage(language, PAGE_WORDS[language].home, { basePath, tone: "neutral" })

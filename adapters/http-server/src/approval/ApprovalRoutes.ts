@@ -12,6 +12,7 @@ import type { JsonValue } from "@svc/protocol/json/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import { basePathOf } from "../http/BasePath.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
@@ -47,13 +48,19 @@ const htmlResponse = (text: string, status = 200, headers: Headers = {}) =>
 const jsonResponse = (body: object, status = 200, headers: Headers = {}) =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json", headers })
 
+const basePath = Effect.map(Deployment, ({ approvalBaseUrl }) => basePathOf(approvalBaseUrl))
+
 /** A refusal as a page, for people. */
-const noticeResponse = (refused: Refused, language: Language, textOf: (language: Language) => string) =>
-  Effect.map(CurrentRequest, (facts) => {
-    facts.problem = refused.code
-    const headers = { ...languageHeaders(language), ...refused.headers }
-    return htmlResponse(textOf(language), PROBLEMS[refused.code].status, headers)
-  })
+const noticeResponse = Effect.fnUntraced(function* (
+  refused: Refused,
+  language: Language,
+  textOf: (language: Language, basePath: string) => string
+) {
+  const facts = yield* CurrentRequest
+  facts.problem = refused.code
+  const headers = { ...languageHeaders(language), ...refused.headers }
+  return htmlResponse(textOf(language, yield* basePath), PROBLEMS[refused.code].status, headers)
+})
 
 /** Browsers ask for HTML; other clients get a problem document. */
 const acceptsHtml = ({ request }: RoutedRequest): boolean =>
@@ -68,7 +75,8 @@ const openPage = Effect.fnUntraced(function* (routed: RoutedRequest) {
   const opened = yield* lookUpToken(routed.params, (token) => refusing(openApprovalPage({ token, language })))
   yield* noteContext(opened.about)
   const { environment } = yield* Deployment
-  return htmlResponse(approvalPage({ ...opened, environment, language }), 200, languageHeaders(language))
+  const page = approvalPage({ ...opened, environment, language, basePath: yield* basePath })
+  return htmlResponse(page, 200, languageHeaders(language))
 })
 
 /** Finds out why the link of the request is closed. */
@@ -86,10 +94,11 @@ const mayHaveWithheldCookie = (link: ClosedLink, { request }: RoutedRequest): bo
   link.isBoundElsewhere && request.headers["sec-fetch-site"] === "cross-site"
 
 /** The pages of transient problems. */
-const TRANSIENT_PAGES: { readonly [Code in ProblemCode]?: (language: Language) => string } = {
-  store_unavailable: unavailablePage,
-  rate_limited: busyPage
-}
+const TRANSIENT_PAGES: { readonly [Code in ProblemCode]?: (language: Language, basePath: string) => string } =
+  {
+    store_unavailable: unavailablePage,
+    rate_limited: busyPage
+  }
 
 const page = (routed: RoutedRequest) =>
   openPage(routed).pipe(
@@ -98,8 +107,8 @@ const page = (routed: RoutedRequest) =>
         if (refused.code !== "approval_session_closed") return yield* refused
         const link = yield* closedLink(routed)
         const reloads = mayHaveWithheldCookie(link, routed)
-        return yield* noticeResponse(refused, languageOf(routed), (language) =>
-          closedPage(language, link, reloads)
+        return yield* noticeResponse(refused, languageOf(routed), (language, base) =>
+          closedPage(language, link, reloads, base)
         )
       })
     ),
@@ -113,7 +122,9 @@ const page = (routed: RoutedRequest) =>
 
 const home = (routed: RoutedRequest) => {
   const language = languageOf(routed)
-  return Effect.succeed(htmlResponse(homePage(language), 200, languageHeaders(language)))
+  return Effect.map(basePath, (base) =>
+    htmlResponse(homePage(language, base), 200, languageHeaders(language))
+  )
 }
 
 /** A POST of the page: the gate, then the program, which a disconnecting browser does not interrupt. */

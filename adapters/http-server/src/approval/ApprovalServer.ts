@@ -16,17 +16,17 @@ export interface ApprovalServerOptions {
   readonly requestTimeoutMs?: number
 }
 
+/** The approval origin: its routes and the headers of every response. */
+export const makeApprovalOrigin = Effect.map(Deployment, ({ approvalBaseUrl, baseUrl }) => ({
+  routes: approvalRoutes,
+  options: { baseUrl, headers: approvalHeaders(approvalBaseUrl) }
+}))
+
 /**
  * The listener of the approval origin (part 6), with the hosted pages and none of the API. Its paths contain bearer tokens,
  * so logs and traces hold route templates alone. The caller provides the store and the other ports.
  */
 export const layer = (options: ApprovalServerOptions) =>
   Layer.unwrap(
-    Effect.map(Deployment, ({ approvalBaseUrl, baseUrl }) =>
-      httpListener(approvalRoutes, {
-        ...options,
-        baseUrl,
-        headers: approvalHeaders(approvalBaseUrl)
-      })
-    )
+    Effect.map(makeApprovalOrigin, (origin) => httpListener(origin.routes, { ...options, ...origin.options }))
   )

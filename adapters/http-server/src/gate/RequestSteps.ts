@@ -43,8 +43,10 @@ const NO_BYTES = new Uint8Array(0)
 /** When the media type is checked: for a body alone, for a `Content-Type` without a body too, or always. */
 export type MediaTypeCheck = "with-body" | "if-named" | "always"
 
-const isMediaTypeChecked = ({ headers }: Request, check: MediaTypeCheck): boolean =>
-  check === "always" || hasBody(headers) || (check === "if-named" && headers["content-type"] !== undefined)
+const isMediaTypeChecked = (request: Request, check: MediaTypeCheck): boolean =>
+  check === "always" ||
+  hasBody(request) ||
+  (check === "if-named" && request.headers["content-type"] !== undefined)
 
 /** Checks media type and encoding, then reads the body within its size limit. A request without a body gives no bytes. */
 export const readCheckedBody = (
@@ -53,7 +55,7 @@ export const readCheckedBody = (
 ): Effect.Effect<Uint8Array, Refused> => {
   const refused = isMediaTypeChecked(request, check) ? checkMediaType(request.headers) : undefined
   if (refused !== undefined) return Effect.fail(refused)
-  return hasBody(request.headers) ? readBody(request) : Effect.succeed(NO_BYTES)
+  return hasBody(request) ? readBody(request) : Effect.succeed(NO_BYTES)
 }
 
 /** Parses a body that has no members: no bytes and `{}` are the same input (part 1). */

@@ -9,9 +9,11 @@ import { Refused } from "../http/ProblemResponse.ts"
 /** Largest request body, in bytes (part 1). */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** Whether the headers announce a body. */
-export const hasBody = (headers: Headers.Headers): boolean =>
-  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+/** Whether a request has a body: by its headers or, for one that came over no socket and needs none, by itself. */
+export const hasBody = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
+  headers["transfer-encoding"] !== undefined ||
+  Number(headers["content-length"] ?? 0) > 0 ||
+  (source instanceof Request && source.body !== null)
 
 const JSON_MEDIA_TYPE = /^application\/json\s*(?:;|$)/iu
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]*)/iu
@@ -49,6 +51,7 @@ export const readBody = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Uint8Array, Refused> => {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
+  if (isReadAlready(request.source)) return Effect.fail(readBefore)
   // A client that expects 100 Continue is sent it by the general way of reading.
   return request.source instanceof IncomingMessage && request.headers.expect === undefined
     ? readIncoming(request.source)
@@ -61,8 +64,7 @@ export const readBody = (
 /** Reads the body of a Node request. What is not read of it any more is discarded, for the sake of the connection. */
 const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refused> =>
   Effect.callback((resume) => {
-    // Nothing more will come of it, whether it was read to its end or broke off.
-    if (message.readableEnded || message.destroyed) return resume(Effect.fail(brokenOff))
+    if (message.destroyed) return resume(Effect.fail(brokenOff))
     const chunks: Array<Buffer> = []
     let bytes = 0
     const stop = () => {
@@ -90,6 +92,16 @@ const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refus
     message.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak)
     return Effect.sync(discard)
   })
+
+/** Whether something in front of the service, such as a body parser of its host, has read the body. */
+const isReadAlready = (source: object): boolean =>
+  source instanceof IncomingMessage ? source.readableEnded : source instanceof Request && source.bodyUsed
+
+const readBefore = new Refused({
+  code: "internal_error",
+  detail:
+    "The body was read before the request came to this service: mount it in front of every body parser of its host."
+})
 
 const brokenOff = new Refused({
   code: "malformed_request",

@@ -18,6 +18,10 @@ export interface EdgeOptions {
   readonly baseUrl: string
   /** Headers of every response, in lower case; a route may override them. */
   readonly headers: Readonly<Record<string, string>>
+  /** Path that the routes are mounted at within a host, without a trailing slash. Default: none. */
+  readonly mountPath?: string
+  /** The address of the client of a request that came over no socket. Default: unknown. */
+  readonly clientAddress?: (request: HttpServerRequest.HttpServerRequest) => string | undefined
   /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
 }
@@ -36,7 +40,7 @@ export const httpEdge = <Route extends HttpRoute<unknown>>(
 ): Effect.Effect<Response, never, RouteServices<Route> | HttpServerRequest.HttpServerRequest> => {
   const table = makeRouteTable(routes as ReadonlyArray<HttpRoute<RouteServices<Route>>>)
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (received) => {
-    const request = withLiteralPath(received)
+    const request = withLiteralPath(received, options.mountPath ?? "")
     const match = table.find(request.method, request.url)
     const facts = factsOf(options, received, match._tag === "NotFound" ? undefined : match.template)
     return responseTo(match, request, facts).pipe(
@@ -72,12 +76,13 @@ const messageOf = ({ source }: HttpServerRequest.HttpServerRequest): IncomingMes
   source instanceof IncomingMessage ? source : undefined
 
 const factsOf = (
-  { baseUrl, trustedProxies = NO_PROXIES }: EdgeOptions,
+  { baseUrl, clientAddress, trustedProxies = NO_PROXIES }: EdgeOptions,
   request: HttpServerRequest.HttpServerRequest,
   route: string | undefined
 ): RequestFacts => {
   const { headers } = request
-  const peer = messageOf(request)?.socket.remoteAddress
+  const message = messageOf(request)
+  const peer = message === undefined ? clientAddress?.(request) : message.socket.remoteAddress
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {
@@ -105,11 +110,25 @@ const pathAndQueryOf = (target: string): string => {
   return rest === target || rest.startsWith("/") ? rest : `/${rest}`
 }
 
-/** Escapes semicolons and number signs, at which the route table would end the path. */
+/** Path and query of a request as it was sent, also where a host that mounts the service has cut them. */
+export const targetOf = (request: HttpServerRequest.HttpServerRequest): string => {
+  const message: (IncomingMessage & { readonly originalUrl?: string }) | undefined = messageOf(request)
+  return pathAndQueryOf(message?.originalUrl ?? message?.url ?? request.url)
+}
+
+/** The target below a mount path; one that is not below it matches no route. */
+const below = (target: string, mountPath: string): string => {
+  if (!target.startsWith(mountPath)) return ""
+  const rest = target.slice(mountPath.length)
+  return rest === "" || rest.startsWith("?") ? `/${rest}` : rest
+}
+
+/** Takes the mount path away, and escapes semicolons and number signs, at which the route table would end the path. */
 const withLiteralPath = (
-  request: HttpServerRequest.HttpServerRequest
+  request: HttpServerRequest.HttpServerRequest,
+  mountPath: string
 ): HttpServerRequest.HttpServerRequest => {
-  const target = pathAndQueryOf(messageOf(request)?.url ?? request.url)
+  const target = below(targetOf(request), mountPath)
   const [path, ...query] = target.split("?")
   const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
   const url = [literal, ...query].join("?")

@@ -4,6 +4,7 @@ import { Effect, Redacted } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { OpenApi } from "effect/http-api"
 import { refuseParameters, requireAcceptable } from "../gate/RequestSteps.ts"
+import { basePathOf } from "../http/BasePath.ts"
 import { matchesTag } from "../http/EntityTag.ts"
 import { type HttpRoute, httpRoute } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
@@ -114,9 +115,12 @@ const docsRoute = (baseUrl: string, organization: SampleOrganizationFacts | unde
 }
 
 /** The base URL leads to the reference. */
-const rootRoute = httpRoute("GET", "/", ({ request }) =>
-  Effect.map(admit(request, "text/html"), () => HttpServerResponse.redirect(DOCS_PATH, { status: 302 }))
-)
+const rootRoute = (baseUrl: string) =>
+  httpRoute("GET", "/", ({ request }) =>
+    Effect.map(admit(request, "text/html"), () =>
+      HttpServerResponse.redirect(basePathOf(baseUrl) + DOCS_PATH, { status: 302 })
+    )
+  )
 
 const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url: baseUrl }])
 
@@ -124,22 +128,25 @@ const documentedApi = (baseUrl: string) => Api.annotate(OpenApi.Servers, [{ url:
 export const openApiText = (baseUrl: string): string =>
   JSON.stringify(OpenApi.fromApi(documentedApi(baseUrl)))
 
-/** The routes of the OpenAPI document, the reference and the problem pages (parts 2 and 9). */
+/** The routes of the OpenAPI document and the reference (part 9). */
 export const documentRoutes = (
   baseUrl: string,
   organization: SampleOrganizationFacts | undefined
 ): ReadonlyArray<HttpRoute<never>> => [
-  rootRoute,
+  rootRoute(baseUrl),
   docsRoute(baseUrl, organization),
   fixedRoute(OPENAPI_PATH, "application/json", () => openApiText(baseUrl), {
     "cache-control": CACHE_CONTROL
   }),
   ...REFERENCE_ASSETS.map((asset) => assetRoute(asset, ASSET_CACHE_CONTROL)),
-  assetRoute(FAVICON, CACHE_CONTROL),
-  ...PROBLEM_CODES.map((code) =>
+  assetRoute(FAVICON, CACHE_CONTROL)
+]
+
+/** The pages of problems (part 2). */
+export const problemRoutes = (baseUrl: string): ReadonlyArray<HttpRoute<never>> =>
+  PROBLEM_CODES.map((code) =>
     fixedRoute(problemPath(code) as `/${string}`, HTML, () => problemPage(code, baseUrl), {
       "content-security-policy": PAGE_POLICY,
       "cache-control": CACHE_CONTROL
     })
   )
-]

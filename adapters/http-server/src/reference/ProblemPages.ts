@@ -1,5 +1,6 @@
 import { causesOf, PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode, repetitionOf } from "@svc/protocol/Problem"
 import { html } from "hono/html"
+import { basePathOf } from "../http/BasePath.ts"
 import { problemOf } from "../http/ProblemResponse.ts"
 
 const STYLE = `:root{color-scheme:light dark}
@@ -41,7 +42,7 @@ export const problemPage = (code: ProblemCode, baseUrl: string): string => {
 Content-Type: ${PROBLEM_MEDIA_TYPE}
 
 ${example(code, baseUrl)}</code></pre>
-<p><a href="/docs">All of the interface</a></p>
+<p><a href="${basePathOf(baseUrl)}/docs">All of the interface</a></p>
 </main>
 </body>
 </html>

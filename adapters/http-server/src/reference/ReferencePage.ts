@@ -1,4 +1,5 @@
 import { causesOf, PROBLEM_CODES, PROBLEMS, problemPath, repetitionOf } from "@svc/protocol/Problem"
+import { basePathOf } from "../http/BasePath.ts"
 import { listOf, type Node, nodeOf, nodesOf, textOf } from "./DocumentNode.ts"
 import { escaped, inlineProse, prose, slugOf } from "./Markdown.ts"
 import { headerList } from "./MemberList.ts"
@@ -27,9 +28,9 @@ const resourcesOf = (document: Node): ReadonlyArray<readonly [string, Node]> => 
     .toSorted(([first], [second]) => first.localeCompare(second))
 }
 
-const problemItem = (code: keyof typeof PROBLEMS): string => {
+const problemItem = (code: keyof typeof PROBLEMS, basePath: string): string => {
   const { remedy, status, title } = PROBLEMS[code]
-  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${repetitionOf(code)}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(causesOf(code))} ${inlineProse(remedy)} <a href="${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
+  return `<li id="problem.${code}"><div class="member"><a class="anchor" href="#problem.${code}"><code class="name">${code}</code></a><span class="type">${status}</span><span class="optional">${repetitionOf(code)}</span></div><p><strong>${escaped(title)}.</strong> ${inlineProse(causesOf(code))} ${inlineProse(remedy)} <a href="${basePath}${problemPath(code)}" aria-label="The page of ${code}">Page</a></p></li>`
 }
 
 /** The problem codes of the API, without those of the approval pages alone. */
@@ -127,6 +128,7 @@ const sampleNote = ({ apiKey, development }: SampleFacts): string => {
 export const referencePage = (document: Node, facts: SampleFacts): string => {
   const info = nodeOf(document, "info")
   const title = textOf(info, "title")
+  const basePath = basePathOf(facts.baseUrl)
   const sections = listOf(document, "tags").map((tag) => tagSection(document, tag, facts))
   const resources = resourcesOf(document).map(([name, schema]) => resourceSection(name, schema))
   return `<!doctype html>
@@ -136,13 +138,13 @@ export const referencePage = (document: Node, facts: SampleFacts): string => {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}: reference</title>
 <meta name="description" content="${escaped(textOf(info, "summary"))}">
-<link rel="icon" href="${ICON_ASSET.path}" type="image/svg+xml">
-<link rel="stylesheet" href="${STYLE_ASSET.path}">
-<script src="${SCRIPT_ASSET.path}" defer></script>
+<link rel="icon" href="${basePath}${ICON_ASSET.path}" type="image/svg+xml">
+<link rel="stylesheet" href="${basePath}${STYLE_ASSET.path}">
+<script src="${basePath}${SCRIPT_ASSET.path}" defer></script>
 </head>
 <body>
 <a class="skip" href="#reference">To the reference</a>
-<header><p class="brand"><a href="/docs">svc</a> reference</p><p class="facts"><span>Version ${escaped(textOf(info, "version"))}</span> <code>${escaped(facts.baseUrl)}</code> <a href="/openapi.json">OpenAPI 3.1</a></p></header>
+<header><p class="brand"><a href="${basePath}/docs">svc</a> reference</p><p class="facts"><span>Version ${escaped(textOf(info, "version"))}</span> <code>${escaped(facts.baseUrl)}</code> <a href="${basePath}/openapi.json">OpenAPI 3.1</a></p></header>
 <div class="page">
 ${navigation(document)}
 <main id="reference">
@@ -152,7 +154,11 @@ ${sampleNote(facts)}</section>
 ${sections.join("\n")}
 <section class="tag"><h2 id="resources">Resources</h2><p>What answers hold. A member that is marked optional is left out where it does not apply, never <code>null</code>.</p>${resources.join("\n")}</section>
 <section class="tag"><h2 id="headers">Headers of answers</h2>${headersOf(document)}</section>
-<section class="tag"><h2 id="problems">Problem codes</h2><p>When each is answered, and what to do.</p><ul class="members">${apiCodes(document).map(problemItem).join("")}</ul></section>
+<section class="tag"><h2 id="problems">Problem codes</h2><p>When each is answered, and what to do.</p><ul class="members">${apiCodes(
+    document
+  )
+    .map((code) => problemItem(code, basePath))
+    .join("")}</ul></section>
 </main>
 </div>
 </body>

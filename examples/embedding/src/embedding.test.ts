@@ -1,0 +1,180 @@
+import { readdirSync, readFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "@effect/vitest"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { commitmentOf } from "@svc/protocol/evidence/Commitment"
+import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
+import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+import { createService, newOrganizationId } from "svc"
+import { memory } from "svc/memory"
+import { charge, reasonOf } from "./checkout.ts"
+import { serveOnExpress } from "./express.ts"
+import { serveOnFastify } from "./fastify.ts"
+import { makeHonoApp } from "./hono.ts"
+import * as nextRoute from "./next.ts"
+import { serveOnNode } from "./node.ts"
+import { makeService } from "./service.ts"
+
+const folder = fileURLToPath(new URL(".", import.meta.url))
+const page = readFileSync(new URL("../../../docs/embedding.md", import.meta.url), "utf8")
+const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text]) => text!)
+const sources = readdirSync(folder)
+  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+  .map((name) => readFileSync(folder + name, "utf8"))
+
+const stop = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, "localhost")
+  await new Promise((resolve) => server.once("listening", resolve))
+  const { port } = server.address() as AddressInfo
+  await stop(server)
+  return port
+}
+
+const assertMounted = async (ask: (path: string) => Promise<Response>): Promise<void> => {
+  assert.strictEqual((await ask("/mandates/healthz")).status, 200)
+  assert.strictEqual((await ask("/approvals/")).status, 200)
+  assert.strictEqual(await (await ask("/")).text(), "the shop's own page")
+}
+
+describe("docs/embedding.md", () => {
+  it("shows code of these programs alone", () => {
+    assert.isAbove(blocks.length, 5)
+    for (const block of blocks)
+      assert.isTrue(
+        sources.some((source) => source.includes(block.trim())),
+        block
+      )
+  })
+
+  it("mounts the service in at most ten lines", () => {
+    for (const name of ["node", "express", "fastify", "hono", "next"]) {
+      const lines = readFileSync(`${folder}${name}.ts`, "utf8")
+        .split("\n")
+        .filter((line) => line.trim() !== "")
+      assert.isAtMost(lines.length, 10, name)
+    }
+  })
+})
+
+describe("the examples of embedding", () => {
+  for (const [name, serve] of [
+    ["node:http", serveOnNode],
+    ["Express", serveOnExpress]
+  ] as const) {
+    it(`mounts the service in ${name}`, async () => {
+      const port = await freePort()
+      const service = makeService(port)
+      const server = serve(service, port)
+      await new Promise((resolve) => server.once("listening", resolve))
+      await assertMounted((path) => fetch(`http://localhost:${port}${path}`))
+      await stop(server)
+      await service.close()
+    })
+  }
+
+  it("mounts the service in Fastify", async () => {
+    const port = await freePort()
+    const service = makeService(port)
+    const app = await serveOnFastify(service, port)
+    await assertMounted((path) => fetch(`http://localhost:${port}${path}`))
+    await app.close()
+    await service.close()
+  })
+
+  it("mounts the service in Hono", async () => {
+    const service = makeService(3000)
+    const app = makeHonoApp(service)
+    await assertMounted(async (path) => app.fetch(new Request(`http://localhost:3000${path}`)))
+    await service.close()
+  })
+
+  it("mounts the service in Next", async () => {
+    const response = await nextRoute.GET(new Request("http://localhost:3000/mandates/healthz"))
+    assert.deepStrictEqual([response.status, await response.json()], [200, { status: "ok" }])
+  })
+
+  it("charges within a mandate, and not beyond it", async () => {
+    const id = newOrganizationId()
+    const issuer = makeIdentityIssuer({ issuer: "https://id.shop.example", audience: "svc" })
+    const service = createService({
+      environment: "test",
+      baseUrl: "http://localhost:3000/mandates",
+      approvalUrl: "http://localhost:3000/approvals",
+      store: memory(),
+      organizations: [
+        {
+          id,
+          name: "Shop",
+          returnOrigins: ["http://localhost:3000"],
+          identity: {
+            issuer: issuer.issuer,
+            audience: issuer.audience,
+            algorithms: ["ES256"],
+            keys: { jwks: issuer.publicJwks }
+          }
+        }
+      ]
+    })
+    const shop = service.forOrganization(id)
+    const mandate = await shop.mandates.create({
+      kind: "SINGLE",
+      subject_reference: "user_1",
+      policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+      window: { ends_at: new Date(Date.now() + 86_400_000).toISOString() }
+    })
+    const session = await shop.mandates.openApproval(mandate.id, {
+      identity_assertion: await issuer.assertion({ subject: "user_1", now: BigInt(Date.now()) * 1_000_000n }),
+      return_url: "http://localhost:3000/back",
+      return_state: "unpredictable-0001"
+    })
+    await approve(session.approval_url ?? "", service.fetch)
+
+    let charged = 0
+    const run = async () => {
+      charged += 1
+      return { transaction: "txn_1", acceptedAt: new Date().toISOString() }
+    }
+    const opening = crypto.getRandomValues(new Uint8Array(32))
+    const commitment = { commitment: commitmentOf(opening), opening: encodeBase64Url(opening) }
+    const other = crypto.getRandomValues(new Uint8Array(32))
+    const tooMuch = await charge(
+      shop,
+      { mandate: mandate.id, id: "order-0", amount: 5001 },
+      { commitment: commitmentOf(other), opening: encodeBase64Url(other) },
+      run
+    )
+    assert.deepStrictEqual([tooMuch.decision, charged], ["DENY", 0])
+    const done = await charge(shop, { mandate: mandate.id, id: "order-1", amount: 4200 }, commitment, run)
+    assert.deepStrictEqual([done.state, charged], ["COMMITTED", 1])
+    const refused = await shop.mandates.get("mnd_00000000000000000000000000").then(
+      () => "found",
+      (error: unknown) => reasonOf(error)
+    )
+    assert.match(refused, /^not_found: /u)
+    await service.close()
+  })
+})
+
+const approve = async (url: string, send: (request: Request) => Promise<Response>): Promise<void> => {
+  const { origin } = new URL(url)
+  const passkey = makeSoftwarePasskey({ origin })
+  let cookie = ""
+  const post = async (action: string, body: object) => {
+    const headers = { origin, "content-type": "application/json", cookie }
+    const response = await send(
+      new Request(`${url}/${action}`, { method: "POST", headers, body: JSON.stringify(body) })
+    )
+    cookie = response.headers.get("set-cookie")?.split(";")[0] ?? cookie
+    return response.json()
+  }
+  await post("passkey", passkey.register((await post("ceremony", {})).options))
+  await post("approval", passkey.authenticate((await post("ceremony", {})).options))
+}

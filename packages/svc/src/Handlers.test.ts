@@ -1,0 +1,229 @@
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import express from "express"
+import fastify from "fastify"
+import { Hono } from "hono"
+import { approvedMandate, commitReport, makeShop, newProposal } from "../test/Shop.ts"
+import { svcExpress } from "./express.ts"
+import { svcFastify } from "./fastify.ts"
+import { svcHono } from "./hono.ts"
+import { createService, type Service } from "./index.ts"
+import { toRouteHandlers } from "./next.ts"
+import { toNodeHandler } from "./node.ts"
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port
+
+const listening = (server: Server, port = 0): Promise<Server> =>
+  new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(port, "localhost", () => resolve(server))
+  })
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+
+/** A port that nothing listens on; the service must know it before its host listens there. */
+const freePort = async (): Promise<number> => {
+  const server = await listening(createServer())
+  const port = portOf(server)
+  await closed(server)
+  return port
+}
+
+interface Host {
+  readonly close: () => Promise<void>
+}
+
+/** A host with a route of its own, `POST /own`, whose JSON body it parses, and the service mounted. */
+const HOSTS: Readonly<Record<string, (service: Service, port: number) => Promise<Host>>> = {
+  "node:http": async (service, port) => {
+    const handle = toNodeHandler(service)
+    const server = createServer((request, response) =>
+      handle(request, response, () => {
+        let text = ""
+        request.on("data", (chunk) => {
+          text += chunk
+        })
+        request.on("end", () => response.end(JSON.stringify({ own: JSON.parse(text).a })))
+      })
+    )
+    await listening(server, port)
+    return { close: () => closed(server) }
+  },
+  "Express 5": async (service, port) => {
+    const app = express()
+    app.use(svcExpress(service))
+    app.use(express.json())
+    app.post("/own", (request, response) => void response.json({ own: request.body.a }))
+    const server = await listening(createServer(app), port)
+    return { close: () => closed(server) }
+  },
+  "Fastify 5": async (service, port) => {
+    const app = fastify()
+    app.register(svcFastify(service))
+    app.post<{ Body: { a: number } }>("/own", async (request) => ({ own: request.body.a }))
+    await app.listen({ port, host: "localhost" })
+    return { close: () => app.close() }
+  },
+  Hono: async (service, port) => {
+    const app = new Hono()
+    app.use(svcHono(service))
+    app.post("/own", async (context) => context.json({ own: (await context.req.json()).a }))
+    return fetchHost(app.fetch, port)
+  },
+  "Next route handlers": (service, port) => {
+    const handlers = toRouteHandlers(service)
+    return fetchHost(async (request) => {
+      const { pathname } = new URL(request.url)
+      if (pathname === "/own") return Response.json({ own: (await request.json()).a })
+      const handle = handlers[request.method as keyof typeof handlers]
+      return /^\/(?:mandates|approvals)(?:\/|$)/u.test(pathname) && handle !== undefined
+        ? handle(request)
+        : new Response(null, { status: 404 })
+    }, port)
+  }
+}
+
+/** A server that hands on web-standard requests, as runtimes with `fetch` handlers do. */
+const fetchHost = async (
+  handle: (request: Request) => Response | Promise<Response>,
+  port: number
+): Promise<Host> => {
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Array<Buffer> = []
+    for await (const chunk of incoming) chunks.push(chunk)
+    const hasBody = chunks.length > 0
+    const response = await handle(
+      new Request(`http://${incoming.headers.host}${incoming.url}`, {
+        method: incoming.method ?? "GET",
+        headers: Object.entries(incoming.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value)
+        ]),
+        ...(hasBody ? { body: Buffer.concat(chunks) } : {})
+      })
+    )
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers))
+    outgoing.end(Buffer.from(await response.arrayBuffer()))
+  })
+  await listening(server, port)
+  return { close: () => closed(server) }
+}
+
+for (const [name, makeHost] of Object.entries(HOSTS)) {
+  describe(`a service mounted in ${name}`, () => {
+    it("serves the API and the approval page below their paths, and leaves the host's own routes alone", async () => {
+      const port = await freePort()
+      const base = `http://localhost:${port}`
+      const shop = makeShop({ baseUrl: `${base}/mandates`, approvalUrl: `${base}/approvals` })
+      const service = createService(shop.serviceOptions)
+      const host = await makeHost(service, port)
+      const { key } = await service.createApiKey(shop.id)
+      const send = (request: Request) => fetch(request)
+
+      const mandate = await approvedMandate(shop, service.forOrganization(shop.id), send)
+      const { opening, proposal } = newProposal()
+      const call = (method: string, path: string, idempotencyKey: string, body: object) =>
+        fetch(`${base}/mandates${path}`, {
+          method,
+          headers: {
+            authorization: `Bearer ${key}`,
+            "content-type": "application/json",
+            "idempotency-key": idempotencyKey
+          },
+          body: JSON.stringify(body)
+        })
+      const proposed = await call("POST", `/v1/mandates/${mandate}/authorizations`, "order-1", proposal)
+      const authorization = await proposed.json()
+      assert.deepStrictEqual([proposed.status, authorization.can_execute], [201, true])
+      assert.strictEqual(
+        proposed.headers.get("location"),
+        `${base}/mandates/v1/authorizations/${authorization.id}`
+      )
+      const committed = await call(
+        "PUT",
+        `/v1/authorizations/${authorization.id}/commit`,
+        "commit-1",
+        commitReport(opening)
+      )
+      assert.strictEqual((await committed.json()).state, "COMMITTED")
+
+      const own = await fetch(`${base}/own`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: '{"a":1}'
+      })
+      assert.deepStrictEqual(await own.json(), { own: 1 })
+      const problem = await fetch(`${base}/mandates/nowhere`)
+      const { type } = await problem.json()
+      assert.strictEqual(type, `${base}/mandates/problems/not-found`)
+      assert.strictEqual((await fetch(type)).status, 200)
+      await host.close()
+      await service.close()
+    })
+
+    it("links what its pages load below their paths", async () => {
+      const port = await freePort()
+      const base = `http://localhost:${port}`
+      const shop = makeShop({ baseUrl: `${base}/mandates`, approvalUrl: `${base}/approvals` })
+      const service = createService(shop.serviceOptions)
+      const host = await makeHost(service, port)
+      for (const page of ["/mandates/docs", "/approvals/", "/approvals/approve/none"]) {
+        const text = await (await fetch(base + page, { headers: { accept: "text/html" } })).text()
+        const links = [...text.matchAll(/(?:href|src)="(\/[^"#]*)"/gu)].map(([, link]) => link!)
+        assert.isAbove(links.length, 1, page)
+        for (const link of new Set(links)) assert.strictEqual((await fetch(base + link)).status, 200, link)
+      }
+      const root = await fetch(`${base}/mandates`, { redirect: "manual" })
+      assert.deepStrictEqual([root.status, root.headers.get("location")], [302, "/mandates/docs"])
+      await host.close()
+      await service.close()
+    })
+  })
+}
+
+describe("a service mounted wrongly", () => {
+  it("says so at once when a body parser in front of it has read the body", async () => {
+    const port = await freePort()
+    const base = `http://localhost:${port}`
+    const shop = makeShop({ baseUrl: `${base}/mandates`, approvalUrl: `${base}/approvals` })
+    const service = createService(shop.serviceOptions)
+    const { key } = await service.createApiKey(shop.id)
+    const app = express()
+    app.use(express.json())
+    app.use(svcExpress(service))
+    const server = await listening(createServer(app), port)
+    const response = await fetch(`${base}/mandates/v1/mandates`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "idempotency-key": "k" },
+      body: '{"a":1}'
+    })
+    const problem = await response.json()
+    assert.deepStrictEqual([response.status, problem.code], [500, "internal_error"])
+    assert.match(problem.detail, /mount it in front of every body parser/u)
+    await closed(server)
+    await service.close()
+  })
+})
+
+describe("a service without documents and health checks", () => {
+  it("leaves their paths to the host", async () => {
+    const shop = makeShop({ docs: false, health: false })
+    const service = createService(shop.serviceOptions)
+    const status = async (path: string) =>
+      (await service.fetch(new Request(`http://localhost:3000/mandates${path}`))).status
+    assert.deepStrictEqual(
+      await Promise.all(["/docs", "/openapi.json", "/healthz"].map(status)),
+      [404, 404, 404]
+    )
+    assert.deepStrictEqual(
+      await Promise.all(["/problems/not-found", "/.well-known/jwks.json"].map(status)),
+      [200, 200]
+    )
+    await service.close()
+  })
+})

@@ -1,0 +1,165 @@
+import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
+import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { Randomness } from "@svc/domain/ports/Randomness"
+import { Signer } from "@svc/domain/ports/Signer"
+import { Refused } from "@svc/http-server/http/ProblemResponse"
+import { type DomainRefusal, refusing } from "@svc/http-server/http/RefusalProblem"
+import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import type { JsonObject } from "@svc/protocol/json/Json"
+import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { Cause, Clock, Effect, Exit, Option, Redacted, Result } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
+import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
+import { type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import { makeRuntime, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
+import { SvcError } from "./SvcError.ts"
+
+/** What the handlers of this package use of a service, and nobody else. */
+export const ServiceParts: unique symbol = Symbol("svc/ServiceParts")
+
+/** A service: its API and approval page as a web-standard handler, and its resources as typed calls. */
+export interface Service {
+  /**
+   * Answers a request for the API or the approval page with the path that `baseUrl` and `approvalUrl` give them. Never
+   * rejects.
+   */
+  readonly fetch: (request: Request) => Promise<Response>
+  /** The resources of an organization. */
+  readonly forOrganization: (organizationId: string) => OrganizationFace
+  /** Makes an API key, for callers over HTTP. Its text is returned here alone. */
+  readonly createApiKey: (
+    organizationId: string,
+    options?: { readonly scopes?: ReadonlyArray<ApiKeyScope>; readonly expiresAt?: string }
+  ) => Promise<{ readonly id: string; readonly key: string }>
+  /** The payload of an evidence envelope that this service has signed; throws a `TypeError` that says why it is not one. */
+  readonly verifyEvidence: (envelope: unknown) => Promise<JsonObject>
+  /** Opens the store and starts the workers, which the first call does otherwise. Rejects if the store cannot be opened. */
+  readonly ready: () => Promise<void>
+  /** Finishes what is under way, stops the workers and closes the store. Calls after it are refused. */
+  readonly close: () => Promise<void>
+  readonly [ServiceParts]: {
+    readonly runtime: ServiceRuntime
+    readonly app: ServiceApp
+    readonly mounts: Mounts
+  }
+}
+
+/** A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does. */
+export const newOrganizationId = (): string =>
+  formatIdentifier("org_", Date.now(), crypto.getRandomValues(new Uint8Array(IDENTIFIER_RANDOM_BYTES)))
+
+const unknownOrganization = new Refused({
+  code: "not_found",
+  detail: "There is no such organization in this environment."
+})
+
+const organizationNamed = Effect.fnUntraced(function* (id: string, { environment }: ServiceOptions) {
+  const found: Organization | undefined = yield* (yield* Organizations).find(id)
+  return found?.environment === environment ? found : yield* unknownOrganization
+})
+
+/** The error of a failed call; a fault that is no refusal is logged, and says nothing of the inside. */
+const errorOf = (cause: Cause.Cause<Refused>): SvcError => {
+  const refused = Option.getOrUndefined(Cause.findErrorOption(cause))
+  return new SvcError(refused ?? { code: "internal_error" })
+}
+
+const makeRun =
+  (runtime: ServiceRuntime) =>
+  async <A>(program: Effect.Effect<A, DomainRefusal | Refused, Services>): Promise<A> => {
+    const logged = Effect.tapCause(refusing(program), (cause) =>
+      Option.isNone(Cause.findErrorOption(cause))
+        ? Effect.logError("a call failed unexpectedly", cause)
+        : Effect.void
+    )
+    const exit = await runtime.runPromise(Effect.exit(logged))
+    if (Exit.isSuccess(exit)) return exit.value
+    throw errorOf(exit.cause)
+  }
+
+const makeFetch =
+  (runtime: ServiceRuntime, app: ServiceApp): Service["fetch"] =>
+  (request) =>
+    runtime.runPromise(
+      Effect.map(
+        Effect.provideService(app, HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(request)),
+        (response) => HttpServerResponse.toWeb(response, { withoutBody: request.method === "HEAD" })
+      )
+    )
+
+/**
+ * Makes a service within this process. Options that contradict each other throw a `TypeError`; the store is opened by the
+ * first call, or by `ready`.
+ *
+ * @example
+ * ```ts
+ * import { createService, newOrganizationId } from "svc"
+ * import { memory } from "svc/memory"
+ *
+ * const organization = newOrganizationId()
+ * const service = createService({
+ *   environment: "test",
+ *   baseUrl: "http://localhost:3000/mandates",
+ *   approvalUrl: "http://localhost:3000/approvals",
+ *   store: memory(),
+ *   organizations: [{ id: organization, name: "Shop", returnOrigins: ["http://localhost:3000"] }]
+ * })
+ * const shop = service.forOrganization(organization)
+ * ```
+ */
+export const createService = (options: ServiceOptions): Service => {
+  const mounts = mountsOf(options)
+  const runtime = makeRuntime(options, mounts)
+  const run = makeRun(runtime)
+  let made: ServiceApp | undefined
+  const app: ServiceApp = Effect.suspend(() =>
+    made === undefined
+      ? Effect.flatMap(makeApp(options, mounts), (fresh) => {
+          made ??= fresh
+          return made
+        })
+      : made
+  )
+  return {
+    fetch: makeFetch(runtime, app),
+    forOrganization: (id) =>
+      makeOrganizationFace((program) => run(Effect.flatMap(organizationNamed(id, options), program))),
+    createApiKey: (organizationId, { expiresAt, scopes } = {}) =>
+      run(
+        Effect.gen(function* () {
+          const organization = yield* organizationNamed(organizationId, options)
+          const { bytes } = yield* Randomness
+          const now = yield* Clock.currentTimeMillis
+          const id = formatIdentifier("key_", now, bytes(IDENTIFIER_RANDOM_BYTES))
+          const key = formatApiKey(organization.environment, bytes(API_KEY_BYTES))
+          const createdAt = formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+          const record = apiKeyRecord({
+            id,
+            organizationId: organization.id,
+            key,
+            createdAt,
+            ...(scopes === undefined ? {} : { scopes }),
+            ...(expiresAt === undefined ? {} : { expiresAt })
+          })
+          yield* (yield* Organizations).putApiKey(record)
+          return { id, key: Redacted.value(key) }
+        })
+      ),
+    verifyEvidence: async (envelope) => {
+      const keySet = await run(Effect.flatMap(Signer, (signer) => signer.keySet))
+      const verified = verifyEvidence(envelope, keySet)
+      if (Result.isSuccess(verified)) return verified.success.payload
+      throw new TypeError(`The evidence is not valid: ${verified.failure.reason}.`)
+    },
+    ready: () => runtime.runPromise(Effect.void),
+    close: () => runtime.dispose(),
+    [ServiceParts]: { runtime, app, mounts }
+  }
+}
+
+/** Whether a path is one of a service's faces. */
+export const isPathOf = (service: Service, target: string, host: string | undefined): boolean =>
+  faceOf(service[ServiceParts].mounts, target, host) !== undefined

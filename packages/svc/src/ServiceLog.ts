@@ -1,0 +1,42 @@
+import { annotationsOf, CurrentRequest } from "@svc/http-server/http/CurrentRequest"
+import { Cause, Layer, Logger, References } from "effect"
+import type { LogEntry } from "./ServiceOptions.ts"
+
+const LEVELS: Readonly<Record<string, LogEntry["level"]>> = {
+  Fatal: "error",
+  Error: "error",
+  Warn: "warn",
+  Info: "info"
+}
+
+/** Other objects are not printed, since they might hold secrets. */
+const textOf = (part: unknown): string => {
+  if (typeof part === "string" || typeof part === "number") return String(part)
+  if (part instanceof Error) return part.name
+  return part === undefined ? "" : `(${typeof part})`
+}
+
+/** Warnings and errors, a line each. */
+const toConsole = ({ cause, facts, level, message }: LogEntry): void => {
+  if (level !== "warn" && level !== "error") return
+  console[level](`svc: ${message} ${JSON.stringify(facts)}${cause === undefined ? "" : `\n${cause}`}`)
+}
+
+/** Hands every entry to the host, with the facts of the request beside the message. */
+export const loggerLayer = (log: (entry: LogEntry) => void = toConsole) =>
+  Layer.mergeAll(
+    Logger.layer([
+      Logger.make<unknown, void>(({ cause, fiber, logLevel, message }) => {
+        const request = fiber.getRef(CurrentRequest)
+        log({
+          level: LEVELS[logLevel] ?? "debug",
+          message: (Array.isArray(message) ? message : [message]).map(textOf).join(" "),
+          facts: {
+            ...(request.requestId === "" ? {} : annotationsOf(request)),
+            ...fiber.getRef(References.CurrentLogAnnotations)
+          },
+          ...(cause.reasons.length === 0 ? {} : { cause: Cause.pretty(cause) })
+        })
+      })
+    ])
+  )

@@ -1,0 +1,162 @@
+import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/approval/ReturnUrl"
+import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
+import type { Deployment } from "@svc/domain/ports/Deployment"
+import { basePathOf } from "@svc/http-server/http/BasePath"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
+import { isIdentifier } from "@svc/protocol/Identifier"
+import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
+import type { Store } from "./Store.ts"
+
+/** An organization of a service: whoever creates mandates, for end users of its own. */
+export interface OrganizationSettings
+  extends Omit<Organization, "environment" | "reportGraceSeconds" | "passkeyEnrolment"> {
+  /** How long after the deadline of an authorization its outcome may still be reported, 0 to 3600 s. Default: 0. */
+  readonly reportGraceSeconds?: number
+  /** `FIRST_USE`: an end user without a passkey registers one with the first approval. Default: `FIRST_USE`. */
+  readonly passkeyEnrolment?: Organization["passkeyEnrolment"]
+}
+
+/** Whom a request of the API acts for. */
+export interface AuthenticatedCaller {
+  /** Identifier of the organization. */
+  readonly organization: string
+  /** What it may do. Default: everything. */
+  readonly scopes?: ReadonlyArray<ApiKeyScope>
+}
+
+export interface LogEntry {
+  readonly level: "debug" | "info" | "warn" | "error"
+  readonly message: string
+  /** Ids of request, organization, mandate and the like. They hold no secrets. */
+  readonly facts: Readonly<Record<string, unknown>>
+  /** The stack trace of an unexpected fault. */
+  readonly cause?: string
+}
+
+export interface ServiceOptions {
+  /** What happens in `test` has no meaning elsewhere; `live` requires HTTPS and two origins. */
+  readonly environment: "test" | "live"
+  /** Where callers reach the API, such as `https://shop.example/mandates`. Its path is where the API is mounted. */
+  readonly baseUrl: string
+  /** Where end users reach the approval page, such as `https://approve.shop.example`: another origin than the API's. */
+  readonly approvalUrl: string
+  /** The WebAuthn relying party: the host of `approvalUrl` or a domain above it. Default: the host. */
+  readonly rpId?: string
+  readonly store: Store
+  /** 32 bytes, or their unpadded base64url text, under which secrets in the store are sealed. Optional with `memory()`. */
+  readonly masterKey?: string | Uint8Array
+  /** The master key before the present one, which still opens what was sealed under it. */
+  readonly masterKeyPrevious?: string | Uint8Array
+  /** Created or updated at the start. Others in the store stay as they are. */
+  readonly organizations?: ReadonlyArray<OrganizationSettings>
+  /**
+   * Says whom a request of the API acts for, by the host's own sessions, in place of API keys. It is given the request's
+   * method, URL and headers. `undefined` refuses it with 401.
+   */
+  readonly authenticate?: (request: Request) => Promise<AuthenticatedCaller | undefined>
+  /** The address of the client of a request given to `fetch`, which bounds are counted by. Default: one for all. */
+  readonly clientAddress?: (request: Request) => string | undefined
+  /** Receives every log entry. Default: warnings and errors go to the console. */
+  readonly logger?: (entry: LogEntry) => void
+  /** Whether deliveries of webhooks and due transitions run in this process. Default: `true`. */
+  readonly worker?: boolean
+  /** Whether `/docs` and `/openapi.json` are served. Default: `true`. */
+  readonly docs?: boolean
+  /** Whether `/healthz` and `/readyz` are served. Default: `true`. */
+  readonly health?: boolean
+  /** Requests per second and burst of each API key, in this process. Default: 100 and 200. */
+  readonly rateLimit?: { readonly rate: number; readonly burst: number } | "off"
+}
+
+const fail = (message: string): never => {
+  throw new TypeError(`createService: ${message}`)
+}
+
+const urlOf = (text: string, name: string): URL => {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
+    return fail(`${name} must be a URL that begins with https:// (or, in test, http://).`)
+  if (url.search !== "" || url.hash !== "" || url.username !== "")
+    return fail(`${name} must have no query, fragment or user.`)
+  return url
+}
+
+const withoutTrailingSlash = (url: URL): string => url.origin + basePathOf(url.href)
+
+const isOwnDomain = (host: string, rpId: string): boolean =>
+  host === rpId || (rpId.includes(".") && host.endsWith(`.${rpId}`))
+
+/** Where the two faces are mounted: the paths of their base URLs, and whether their origins differ. */
+export interface Mounts {
+  readonly api: URL
+  readonly approval: URL
+}
+
+const checkSecurity = ({ environment }: ServiceOptions, { api, approval }: Mounts): void => {
+  const isLocal = environment === "test" && approval.hostname === "localhost"
+  if (approval.protocol !== "https:" && !isLocal)
+    fail(
+      "approvalUrl must begin with https://: browsers offer passkeys nowhere else but on http://localhost."
+    )
+  if (environment === "test") return
+  if (api.protocol !== "https:") fail("baseUrl must begin with https:// in the live environment.")
+  if (api.origin === approval.origin)
+    fail(
+      "approvalUrl must have another origin than baseUrl in the live environment: what runs on the origin of the API could otherwise approve in the user's place."
+    )
+}
+
+/** The mounts of both faces; throws if options contradict each other. */
+export const mountsOf = (options: ServiceOptions): Mounts => {
+  const api = urlOf(options.baseUrl, "baseUrl")
+  const approval = urlOf(options.approvalUrl, "approvalUrl")
+  checkSecurity(options, { api, approval })
+  if (api.host === approval.host && basePathOf(api.href) === basePathOf(approval.href))
+    fail("baseUrl and approvalUrl need different hosts or different paths.")
+  return { api, approval }
+}
+
+/** What the programs know of the deployment. */
+export const deploymentOf = (options: ServiceOptions, { api, approval }: Mounts): Deployment["Service"] => {
+  const rpId = options.rpId ?? approval.hostname
+  if (!isOwnDomain(approval.hostname, rpId))
+    fail("rpId must be the host of approvalUrl or a domain above it.")
+  return {
+    environment: options.environment,
+    baseUrl: withoutTrailingSlash(api),
+    approvalBaseUrl: withoutTrailingSlash(approval),
+    approvalOrigin: approval.origin,
+    rpId,
+    localhostReturnOrigins: allowsLocalhostReturn(options.environment)
+  }
+}
+
+/** The bytes of a master key; throws if it is not one. */
+export const masterKeyOf = (key: string | Uint8Array, name: string): Uint8Array => {
+  const bytes = typeof key === "string" ? decodeBase64Url(key) : key
+  return bytes?.length === MASTER_KEY_BYTES
+    ? bytes
+    : fail(`${name} must be ${MASTER_KEY_BYTES} bytes, or their unpadded base64url text.`)
+}
+
+const MAX_GRACE_SECONDS = 3600
+
+/** An organization as it is kept; throws if its settings are not valid. */
+export const organizationOf = (
+  settings: OrganizationSettings,
+  { environment }: Pick<ServiceOptions, "environment">
+): Organization => {
+  const { id, passkeyEnrolment = "FIRST_USE", reportGraceSeconds = 0, returnOrigins } = settings
+  if (!isIdentifier("org_", id))
+    fail(`${JSON.stringify(id)} is not an identifier: newOrganizationId() makes one.`)
+  if (
+    !Number.isInteger(reportGraceSeconds) ||
+    reportGraceSeconds < 0 ||
+    reportGraceSeconds > MAX_GRACE_SECONDS
+  )
+    fail(`reportGraceSeconds must be a whole number of 0 to ${MAX_GRACE_SECONDS}.`)
+  for (const origin of returnOrigins)
+    if (!isRegistrableReturnOrigin(origin, allowsLocalhostReturn(environment)))
+      fail(`${JSON.stringify(origin)} is not an https origin such as https://shop.example.`)
+  return { ...settings, environment, passkeyEnrolment, reportGraceSeconds }
+}

@@ -1,0 +1,14 @@
+import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import type { Signer } from "@svc/domain/ports/Signer"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import type { Layer } from "effect"
+
+/** The layer of a store, which the faces without Effect do not show. */
+export const StoreLayer: unique symbol = Symbol("svc/StoreLayer")
+
+/** Where a service keeps everything: `memory()`, `pglite()` or `postgres()`. */
+export interface Store {
+  readonly [StoreLayer]: Layer.Layer<StoragePorts | Signer, unknown, SecretSealer>
+  /** Whether what it keeps outlives the process, so that secrets in it need a master key that does, too. */
+  readonly outlivesProcess: boolean
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { basePathOf } from "@svc/http-server/http/BasePath"
+import { toNodeHandler } from "./node.ts"
+import { type Service, ServiceParts } from "./Service.ts"
+
+interface FastifyReplyLike {
+  readonly raw: ServerResponse
+  readonly hijack: () => unknown
+}
+
+/** What is used of a Fastify 5 instance. */
+export interface FastifyLike {
+  readonly removeAllContentTypeParsers: () => unknown
+  readonly addContentTypeParser: (
+    type: string,
+    parser: (request: unknown, payload: unknown, done: (error: Error | null, body?: unknown) => void) => void
+  ) => unknown
+  readonly all: (
+    path: string,
+    handler: (request: { readonly raw: IncomingMessage }, reply: FastifyReplyLike) => void
+  ) => unknown
+}
+
+/**
+ * A plugin for Fastify 5: `fastify.register(svcFastify(service))`. It serves everything below the paths of `baseUrl` and
+ * `approvalUrl`; Fastify's body parsers stay as they are outside of it.
+ */
+export const svcFastify =
+  (service: Service) =>
+  async (fastify: FastifyLike): Promise<void> => {
+    const handle = toNodeHandler(service)
+    const { api, approval } = service[ServiceParts].mounts
+    fastify.removeAllContentTypeParsers()
+    fastify.addContentTypeParser("*", (_request, _payload, done) => done(null))
+    for (const path of new Set([basePathOf(api.href), basePathOf(approval.href)])) {
+      for (const pattern of path === "" ? ["/*"] : [path, `${path}/*`]) {
+        fastify.all(pattern, (request, reply) => {
+          reply.hijack()
+          handle(request.raw, reply.raw)
+        })
+      }
+    }
+  }

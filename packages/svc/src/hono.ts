@@ -1,0 +1,18 @@
+import { isPathOf, type Service } from "./Service.ts"
+
+/** What is used of Hono's context. */
+export interface HonoContextLike {
+  readonly req: { readonly raw: Request }
+}
+
+/**
+ * Middleware for Hono: `app.use(svcHono(service))`. What is not below the paths of the service goes on to the next handler.
+ */
+export const svcHono =
+  (service: Service) =>
+  async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
+    const { host, pathname, search } = new URL(context.req.raw.url)
+    if (isPathOf(service, pathname + search, host)) return service.fetch(context.req.raw)
+    await next()
+    return undefined
+  }

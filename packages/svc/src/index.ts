@@ -1,0 +1,17 @@
+export type {
+  EventPage,
+  FeedOptions,
+  ListOptions,
+  OrganizationFace,
+  WriteOptions
+} from "./OrganizationFace.ts"
+export type * from "./Resources.ts"
+export { createService, newOrganizationId, type Service } from "./Service.ts"
+export type {
+  AuthenticatedCaller,
+  LogEntry,
+  OrganizationSettings,
+  ServiceOptions
+} from "./ServiceOptions.ts"
+export type { Store } from "./Store.ts"
+export { SvcError } from "./SvcError.ts"
