@@ -4,13 +4,13 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync
 } from "node:fs"
 import { dirname, join, posix } from "node:path"
 import { compileSources } from "./CompiledSources.ts"
+import { withInlinedFiles } from "./InlinedFiles.ts"
 import { type PackageContents, packageContents } from "./PackageContents.ts"
 import { licence, packageManifest } from "./PackageManifest.ts"
 import { type PublishedNames, publishedName, withPublishedImports } from "./PackageNames.ts"
@@ -24,22 +24,19 @@ const withSource = (map: string, module: string): string => {
   return JSON.stringify({ ...JSON.parse(map), sources: [source] })
 }
 
-const writeModule = (from: string, to: string, module: string, names: PublishedNames): void => {
+const writeModule = (
+  from: string,
+  to: string,
+  module: string,
+  source: string,
+  names: PublishedNames
+): void => {
   const read = (extension: string) => readFileSync(join(from, `${module}${extension}`), "utf8")
   const write = (extension: string, text: string) => writeFileSync(join(to, `${module}${extension}`), text)
   mkdirSync(dirname(join(to, module)), { recursive: true })
-  write(".js", withPublishedImports(read(".js"), names))
+  write(".js", withPublishedImports(withInlinedFiles(read(".js"), source), names))
   write(".d.ts", withPublishedImports(read(".d.ts"), names))
   write(".js.map", withSource(read(".js.map"), module))
-}
-
-/** Files beside the sources that the code reads when it runs. */
-const copyAssets = (from: string, to: string): void => {
-  for (const entry of readdirSync(from, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile() || entry.name.endsWith(".ts")) continue
-    const path = join(entry.parentPath, entry.name)
-    cpSync(path, join(to, path.slice(from.length)))
-  }
 }
 
 const readme = ({ workspace, entries }: PackageContents, names: PublishedNames): string => {
@@ -65,9 +62,11 @@ const stage = (contents: PackageContents, compiled: string, to: string, names: P
   const { folder, commands } = contents.workspace
   const dist = join(to, "dist")
   mkdirSync(dist, { recursive: true })
-  for (const module of contents.modules) writeModule(join(compiled, folder, "src"), dist, module, names)
+  for (const module of contents.modules) {
+    const source = join(ROOT, folder, "src", `${module}.ts`)
+    writeModule(join(compiled, folder, "src"), dist, module, source, names)
+  }
   for (const module of commands.values()) chmodSync(join(dist, `${module}.js`), EXECUTABLE)
-  copyAssets(join(ROOT, folder, "src"), dist)
   writeFileSync(join(to, "package.json"), `${JSON.stringify(packageManifest(contents, names), null, 2)}\n`)
   writeFileSync(join(to, "README.md"), readme(contents, names))
   const notice = join(ROOT, "LICENSE")
