@@ -56,6 +56,19 @@ const installInto = (folder: string, packages: ReadonlyArray<string>): void => {
 const versionOf = (name: string): string =>
   JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")).version
 
+/** The versions of other packages that this repository is tested with, where it has one version of them. */
+const testedVersions = (): Readonly<Record<string, string>> => {
+  const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"))
+  const versions = new Map<string, Set<string>>()
+  for (const [place, { link, version }] of Object.entries<{ link?: true; version?: string }>(packages)) {
+    const name = place.split("node_modules/").at(-1) ?? ""
+    if (!place.includes("node_modules/") || link === true || version === undefined) continue
+    versions.set(name, (versions.get(name) ?? new Set()).add(version))
+  }
+  const single = [...versions].filter(([, found]) => found.size === 1)
+  return Object.fromEntries(single.map(([name, [version = ""]]) => [name, version]))
+}
+
 /** Packs all packages and installs the tarballs, with the types of Node, into a new folder. */
 export const installPackages = (): InstalledPackages => {
   const parent = mkdtempSync(join(tmpdir(), "installed-"))
@@ -64,7 +77,10 @@ export const installPackages = (): InstalledPackages => {
     const tarballs = packTarballs(join(parent, "tarballs"))
     const folder = join(parent, "user")
     mkdirSync(folder)
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }))
+    writeFileSync(
+      join(folder, "package.json"),
+      JSON.stringify({ private: true, type: "module", overrides: testedVersions() })
+    )
     installInto(folder, [...tarballs.map(({ file }) => file), `@types/node@${versionOf("@types/node")}`])
     return { folder, tarballs, remove }
   } catch (error) {

@@ -71,12 +71,11 @@ const unlessEmpty = (member: string, value: object) =>
 export const packageManifest = (contents: PackageContents, names: PublishedNames): object => {
   const { manifest, commands } = contents.workspace
   const { name, version, description, engines = ENGINES } = manifest
-  if (description === undefined) throw new Error(`${name} has no description`)
   const needs = requirements(contents, names)
   return {
     name: publishedName(name, names),
     version,
-    description,
+    ...(description === undefined ? {} : { description }),
     license: licence(),
     type: "module",
     sideEffects: false,
@@ -86,7 +85,7 @@ export const packageManifest = (contents: PackageContents, names: PublishedNames
       "bin",
       Object.fromEntries([...commands].map(([command, module]) => [command, `dist/${module}.js`]))
     ),
-    files: ["dist"],
+    files: ["dist", "CHANGELOG.md"],
     ...unlessEmpty("dependencies", needs.dependencies),
     ...unlessEmpty("peerDependencies", needs.peerDependencies),
     ...unlessEmpty("peerDependenciesMeta", needs.peerDependenciesMeta),

@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync
 } from "node:fs"
-import { dirname, join, posix } from "node:path"
+import { basename, dirname, join, posix } from "node:path"
 import { compileSources } from "./CompiledSources.ts"
 import { withInlinedFiles } from "./InlinedFiles.ts"
 import { type PackageContents, packageContents } from "./PackageContents.ts"
@@ -48,8 +48,7 @@ const readme = ({ workspace, entries }: PackageContents, names: PublishedNames):
   return [
     `# ${name}`,
     "",
-    workspace.manifest.description,
-    "",
+    ...(workspace.manifest.description === undefined ? [] : [workspace.manifest.description, ""]),
     ...listed,
     ...commands,
     "",
@@ -69,8 +68,9 @@ const stage = (contents: PackageContents, compiled: string, to: string, names: P
   for (const module of commands.values()) chmodSync(join(dist, `${module}.js`), EXECUTABLE)
   writeFileSync(join(to, "package.json"), `${JSON.stringify(packageManifest(contents, names), null, 2)}\n`)
   writeFileSync(join(to, "README.md"), readme(contents, names))
-  const notice = join(ROOT, "LICENSE")
-  if (existsSync(notice)) cpSync(notice, join(to, "LICENSE"))
+  for (const file of [join(ROOT, "LICENSE"), join(ROOT, folder, "CHANGELOG.md")]) {
+    if (existsSync(file)) cpSync(file, join(to, basename(file)))
+  }
 }
 
 const requireOneVersion = (packages: ReadonlyArray<PackageContents>): void => {
