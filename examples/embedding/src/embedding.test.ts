@@ -2,13 +2,16 @@ import { readdirSync, readFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/evidence/Commitment"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { createService, newOrganizationId } from "svc"
+import { Pool } from "pg"
+import { createService, newOrganizationId, type ServiceOptions } from "svc"
 import { memory } from "svc/memory"
+import { postgres } from "svc/postgres"
 import { charge, reasonOf } from "./checkout.ts"
 import { serveOnExpress } from "./express.ts"
 import { serveOnFastify } from "./fastify.ts"
@@ -16,6 +19,7 @@ import { makeHonoApp } from "./hono.ts"
 import * as nextRoute from "./next.ts"
 import { serveOnNode } from "./node.ts"
 import { makeService } from "./service.ts"
+import { placeOrder } from "./transaction.ts"
 
 const folder = fileURLToPath(new URL(".", import.meta.url))
 const page = readFileSync(new URL("../../../docs/embedding.md", import.meta.url), "utf8")
@@ -23,6 +27,12 @@ const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text]) => te
 const sources = readdirSync(folder)
   .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
   .map((name) => readFileSync(folder + name, "utf8"))
+
+const database = await openTestDatabase()
+
+afterAll(async () => {
+  await database?.stop()
+})
 
 const stop = (server: Server): Promise<void> =>
   new Promise((resolve) => {
@@ -102,40 +112,7 @@ describe("the examples of embedding", () => {
   })
 
   it("charges within a mandate, and not beyond it", async () => {
-    const id = newOrganizationId()
-    const issuer = makeIdentityIssuer({ issuer: "https://id.shop.example", audience: "svc" })
-    const service = createService({
-      environment: "test",
-      baseUrl: "http://localhost:3000/mandates",
-      approvalUrl: "http://localhost:3000/approvals",
-      store: memory(),
-      organizations: [
-        {
-          id,
-          name: "Shop",
-          returnOrigins: ["http://localhost:3000"],
-          identity: {
-            issuer: issuer.issuer,
-            audience: issuer.audience,
-            algorithms: ["ES256"],
-            keys: { jwks: issuer.publicJwks }
-          }
-        }
-      ]
-    })
-    const shop = service.forOrganization(id)
-    const mandate = await shop.mandates.create({
-      kind: "SINGLE",
-      subject_reference: "user_1",
-      policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
-      window: { ends_at: new Date(Date.now() + 86_400_000).toISOString() }
-    })
-    const session = await shop.mandates.openApproval(mandate.id, {
-      identity_assertion: await issuer.assertion({ subject: "user_1", now: BigInt(Date.now()) * 1_000_000n }),
-      return_url: "http://localhost:3000/back",
-      return_state: "unpredictable-0001"
-    })
-    await approve(session.approval_url ?? "", service.fetch)
+    const { mandate, service, shop } = await approvedShop({ store: memory() })
 
     let charged = 0
     const run = async () => {
@@ -162,6 +139,72 @@ describe("the examples of embedding", () => {
     await service.close()
   })
 })
+
+describe.skipIf(database === undefined)("an order in a transaction", () => {
+  it("is there with its authorization, or not at all", async () => {
+    const pool = new Pool({ connectionString: database?.url ?? "" })
+    await pool.query("create table orders (id text primary key)")
+    const masterKey = crypto.getRandomValues(new Uint8Array(32))
+    const { id, mandate, service } = await approvedShop({ store: postgres({ pool }), masterKey })
+    const place = (order: string, amount: number) =>
+      placeOrder(
+        pool,
+        service,
+        { id: order, organization: id, mandate: mandate.id },
+        {
+          external_reference: order,
+          proposed_action: { action: "card.create", payment: { amount, currency: "EUR" } },
+          execution_window_seconds: 300,
+          commitment: commitmentOf(crypto.getRandomValues(new Uint8Array(32)))
+        }
+      )
+    assert.strictEqual((await place("too-much", 5001)).decision, "DENY")
+    assert.strictEqual((await place("order-1", 4200)).decision, "ALLOW")
+    const { rows } = await pool.query("select id from orders")
+    assert.deepStrictEqual(rows, [{ id: "order-1" }])
+    await service.close()
+    await pool.end()
+  })
+})
+
+/** A service on this store, and a mandate of EUR 50 that its end user has approved. */
+const approvedShop = async (options: Pick<ServiceOptions, "store" | "masterKey">) => {
+  const id = newOrganizationId()
+  const issuer = makeIdentityIssuer({ issuer: "https://id.shop.example", audience: "svc" })
+  const service = createService({
+    environment: "test",
+    baseUrl: "http://localhost:3000/mandates",
+    approvalUrl: "http://localhost:3000/approvals",
+    organizations: [
+      {
+        id,
+        name: "Shop",
+        returnOrigins: ["http://localhost:3000"],
+        identity: {
+          issuer: issuer.issuer,
+          audience: issuer.audience,
+          algorithms: ["ES256"],
+          keys: { jwks: issuer.publicJwks }
+        }
+      }
+    ],
+    ...options
+  })
+  const shop = service.forOrganization(id)
+  const mandate = await shop.mandates.create({
+    kind: "SINGLE",
+    subject_reference: "user_1",
+    policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+    window: { ends_at: new Date(Date.now() + 86_400_000).toISOString() }
+  })
+  const session = await shop.mandates.openApproval(mandate.id, {
+    identity_assertion: await issuer.assertion({ subject: "user_1", now: BigInt(Date.now()) * 1_000_000n }),
+    return_url: "http://localhost:3000/back",
+    return_state: "unpredictable-0001"
+  })
+  await approve(session.approval_url ?? "", service.fetch)
+  return { id, mandate, service, shop }
+}
 
 const approve = async (url: string, send: (request: Request) => Promise<Response>): Promise<void> => {
   const { origin } = new URL(url)

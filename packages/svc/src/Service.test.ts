@@ -1,7 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
-import { approvedMandate, commitReport, makeShop, newMandate, newProposal } from "../test/Shop.ts"
-import { createService, type ServiceOptions, SvcError } from "./index.ts"
+import { StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { Effect } from "effect"
+import { approveOn } from "../test/EndUser.ts"
+import {
+  approvedMandate,
+  commitReport,
+  makeShop,
+  newMandate,
+  newProposal,
+  RETURN_ORIGIN
+} from "../test/Shop.ts"
+import { layer, readMandate } from "./effect.ts"
+import { createService, type Service, type ServiceOptions, SvcError } from "./index.ts"
 import { pglite } from "./pglite.ts"
+import { ServiceParts } from "./Service.ts"
 
 const refusalOf = async (call: Promise<unknown>): Promise<SvcError> => {
   const outcome = await call.then(
@@ -84,6 +96,17 @@ describe("a service", () => {
     await service.close()
   })
 
+  it("gives programs in Effect the same services", async () => {
+    const shop = makeShop()
+    const outcome = await Effect.runPromise(
+      readMandate({ organization: shop.id, mandateId: "mnd_00000000000000000000000000" }).pipe(
+        Effect.catchTag("NotFound", () => Effect.succeed("not found")),
+        Effect.provide(layer(shop.serviceOptions))
+      )
+    )
+    assert.strictEqual(outcome, "not found")
+  })
+
   it("shares nothing with another one in the same process", async () => {
     const [one, other] = [makeShop(), makeShop()]
     const first = createService(one.serviceOptions)
@@ -95,6 +118,8 @@ describe("a service", () => {
     assert.strictEqual((await refusalOf(second.forOrganization(one.id).mandates.get(id))).code, "not_found")
     await first.close()
     assert.lengthOf((await second.forOrganization(one.id).mandates.list()).data, 0)
+    const turnsOf = (service: Service) => service[ServiceParts].runtime.runPromise(StreamTurns)
+    assert.notStrictEqual(await turnsOf(second), await turnsOf(createService(other.serviceOptions)))
     await second.close()
   })
 
@@ -127,6 +152,37 @@ describe("a service", () => {
     assert.strictEqual((await ask("bad")).status, 401)
     const write = await ask("good", { method: "POST", body: "{}" })
     assert.deepStrictEqual([write.status, (await write.json()).code], [403, "scope_insufficient"])
+    await service.close()
+  })
+
+  it("recognizes end users as its host does, each assertion once", async () => {
+    let isDown = false
+    const shop = makeShop({
+      identify: async (assertion) => {
+        if (isDown) throw new Error("the session store is down")
+        return assertion.startsWith("session of ") ? { subject: assertion.split(" ")[2]! } : undefined
+      }
+    })
+    const organizations = [{ id: shop.id, name: "Shop", returnOrigins: [RETURN_ORIGIN] }]
+    const service = createService({ ...shop.serviceOptions, organizations })
+    const face = service.forOrganization(shop.id)
+    const { id } = await face.mandates.create(newMandate("user_1"))
+    const open = (identity_assertion: string) =>
+      face.mandates.openApproval(id, {
+        identity_assertion,
+        return_url: `${RETURN_ORIGIN}/back`,
+        return_state: "unpredictable-0001"
+      })
+    assert.strictEqual((await refusalOf(open("nobody"))).code, "identity_assertion_invalid")
+    assert.strictEqual((await refusalOf(open("session of user_2"))).code, "subject_mismatch")
+    isDown = true
+    const unavailable = await refusalOf(open("session of user_1"))
+    assert.deepStrictEqual([unavailable.code, unavailable.retryAfterSeconds], ["store_unavailable", 1])
+    isDown = false
+    const session = await open("session of user_1")
+    assert.strictEqual((await refusalOf(open("session of user_1"))).code, "assertion_replayed")
+    await approveOn(session.approval_url ?? "", service.fetch)
+    assert.strictEqual((await face.mandates.get(id)).state, "ACTIVE")
     await service.close()
   })
 

@@ -9,8 +9,10 @@ import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
-import { Cause, Clock, Effect, Exit, Option, Redacted, Result } from "effect"
+import type { HostClient } from "@svc/store-postgres/connection/HostClient"
+import { Cause, Clock, Context, Effect, Exit, Option, Redacted, Result } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { withinTransaction } from "./HostTransaction.ts"
 import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
 import { type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
@@ -36,6 +38,25 @@ export interface Service {
   ) => Promise<{ readonly id: string; readonly key: string }>
   /** The payload of an evidence envelope that this service has signed; throws a `TypeError` that says why it is not one. */
   readonly verifyEvidence: (envelope: unknown) => Promise<JsonObject>
+  /**
+   * Runs calls within a transaction that the host has begun on `client`, a connection of `pg`: they are recorded with
+   * whatever else the host writes there, or not at all. Nothing is decided for good before the host commits: act on an
+   * authorization afterwards. Until then others who use the same mandate wait, so keep it short. Only with `postgres()`.
+   *
+   * @example
+   * ```ts
+   * await client.query("begin")
+   * const authorization = await service.transaction(client, async (within) => {
+   *   await client.query("insert into orders (id) values ($1)", [order])
+   *   return within.forOrganization(shop).authorizations.propose(mandate, proposal, { idempotencyKey: order })
+   * })
+   * await client.query("commit")
+   * ```
+   */
+  readonly transaction: <A>(
+    client: HostClient,
+    run: (within: Pick<Service, "forOrganization">) => Promise<A>
+  ) => Promise<A>
   /** Opens the store and starts the workers, which the first call does otherwise. Rejects if the store cannot be opened. */
   readonly ready: () => Promise<void>
   /** Finishes what is under way, stops the workers and closes the store. Calls after it are refused. */
@@ -115,6 +136,16 @@ export const createService = (options: ServiceOptions): Service => {
   const runtime = makeRuntime(options, mounts)
   const run = makeRun(runtime)
   let made: ServiceApp | undefined
+  const facesOf =
+    (ports: Context.Context<never>): Service["forOrganization"] =>
+    (id) =>
+      makeOrganizationFace((program) =>
+        run(
+          Effect.provideContext(Effect.flatMap(organizationNamed(id, options), program), ports) as ReturnType<
+            typeof program
+          >
+        )
+      )
   const app: ServiceApp = Effect.suspend(() =>
     made === undefined
       ? Effect.flatMap(makeApp(options, mounts), (fresh) => {
@@ -125,8 +156,11 @@ export const createService = (options: ServiceOptions): Service => {
   )
   return {
     fetch: makeFetch(runtime, app),
-    forOrganization: (id) =>
-      makeOrganizationFace((program) => run(Effect.flatMap(organizationNamed(id, options), program))),
+    forOrganization: facesOf(Context.empty()),
+    transaction: (client, within) =>
+      withinTransaction(runtime, options.store, client, (ports) =>
+        within({ forOrganization: facesOf(ports as Context.Context<never>) })
+      ),
     createApiKey: (organizationId, { expiresAt, scopes } = {}) =>
       run(
         Effect.gen(function* () {

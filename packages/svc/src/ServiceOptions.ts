@@ -5,6 +5,7 @@ import { basePathOf } from "@svc/http-server/http/BasePath"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { isIdentifier } from "@svc/protocol/Identifier"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
+import { type Identify, identityOfHost } from "./HostIdentity.ts"
 import type { Store } from "./Store.ts"
 
 /** An organization of a service: whoever creates mandates, for end users of its own. */
@@ -54,6 +55,11 @@ export interface ServiceOptions {
    * method, URL and headers. `undefined` refuses it with 401.
    */
   readonly authenticate?: (request: Request) => Promise<AuthenticatedCaller | undefined>
+  /**
+   * Recognizes the end user of the `identity_assertion` of an approval session, in place of the JWTs that an organization's
+   * `identity` settings describe: a token of the host's own, or a session id.
+   */
+  readonly identify?: Identify
   /** The address of the client of a request given to `fetch`, which bounds are counted by. Default: one for all. */
   readonly clientAddress?: (request: Request) => string | undefined
   /** Receives every log entry. Default: warnings and errors go to the console. */
@@ -144,7 +150,7 @@ const MAX_GRACE_SECONDS = 3600
 /** An organization as it is kept; throws if its settings are not valid. */
 export const organizationOf = (
   settings: OrganizationSettings,
-  { environment }: Pick<ServiceOptions, "environment">
+  { baseUrl, environment, identify }: Pick<ServiceOptions, "baseUrl" | "environment" | "identify">
 ): Organization => {
   const { id, passkeyEnrolment = "FIRST_USE", reportGraceSeconds = 0, returnOrigins } = settings
   if (!isIdentifier("org_", id))
@@ -158,5 +164,11 @@ export const organizationOf = (
   for (const origin of returnOrigins)
     if (!isRegistrableReturnOrigin(origin, allowsLocalhostReturn(environment)))
       fail(`${JSON.stringify(origin)} is not an https origin such as https://shop.example.`)
-  return { ...settings, environment, passkeyEnrolment, reportGraceSeconds }
+  return {
+    ...(identify === undefined ? {} : { identity: identityOfHost(baseUrl) }),
+    ...settings,
+    environment,
+    passkeyEnrolment,
+    reportGraceSeconds
+  }
 }

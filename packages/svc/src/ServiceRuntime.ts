@@ -1,3 +1,4 @@
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
@@ -13,6 +14,7 @@ import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import { MASTER_KEY_BYTES, layer as sealerLayer } from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { hostIdentityLayer } from "./HostIdentity.ts"
 import { loggerLayer } from "./ServiceLog.ts"
 import {
   deploymentOf,
@@ -40,22 +42,29 @@ const masterKeysOf = ({ masterKey, masterKeyPrevious: previous, store }: Service
 const rateLimitOf = ({ rateLimit = RateLimit.DEFAULT_RATE }: ServiceOptions) =>
   rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(rateLimit)
 
+const identityLayer = ({ identify }: ServiceOptions) => {
+  if (identify !== undefined) return hostIdentityLayer(identify)
+  const fetched = fetchKeySet({ guard: { loopbackAllowed: false, resolve: dnsResolve() } })
+  return IdentityVerifierJose.layerWith({ resolveKeys: cachedKeySets(fetched) })
+}
+
 /** Everything that the programs and the two faces need, as the options say. Throws if they contradict each other. */
-const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
+export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
   const organizations = (options.organizations ?? []).map((each) => organizationOf(each, options))
   const stored = Layer.provideMerge(
     Layer.provideMerge(wakingStore, options.store[StoreLayer]),
     sealerLayer(masterKeysOf(options))
   )
-  const resolveKeys = cachedKeySets(fetchKeySet({ guard: { loopbackAllowed: false, resolve: dnsResolve() } }))
   const ports = Layer.mergeAll(
     stored,
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
-    IdentityVerifierJose.layerWith({ resolveKeys }),
+    identityLayer(options),
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: false }),
     Layer.succeed(Deployment, deploymentOf(options, mounts)),
+    // Commands on one mandate are combined, which those of two services, whose stores may differ, must never be.
+    Layer.sync(StreamTurns, makeTurns),
     rateLimitOf(options)
   )
   const registered = Layer.effectDiscard(

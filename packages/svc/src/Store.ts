@@ -1,14 +1,21 @@
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
-import type { Layer } from "effect"
+import type { HostClient } from "@svc/store-postgres/connection/HostClient"
+import type { Context, Effect, Layer, Scope } from "effect"
 
 /** The layer of a store, which the faces without Effect do not show. */
 export const StoreLayer: unique symbol = Symbol("svc/StoreLayer")
 
+/** The ports of a store within a transaction of its host. */
+export const StoreWithin: unique symbol = Symbol("svc/StoreWithin")
+
 /** Where a service keeps everything: `memory()`, `pglite()` or `postgres()`. */
 export interface Store {
   readonly [StoreLayer]: Layer.Layer<StoragePorts | Signer, unknown, SecretSealer>
+  readonly [StoreWithin]?: (
+    client: HostClient
+  ) => Effect.Effect<Context.Context<StoragePorts>, unknown, Scope.Scope>
   /** Whether what it keeps outlives the process, so that secrets in it need a master key that does, too. */
   readonly outlivesProcess: boolean
 }

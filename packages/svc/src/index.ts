@@ -1,3 +1,4 @@
+export type { HostIdentity, Identify } from "./HostIdentity.ts"
 export type {
   EventPage,
   FeedOptions,

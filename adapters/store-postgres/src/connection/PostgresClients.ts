@@ -1,4 +1,3 @@
-import type { PgClient } from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { type Effect, Result } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
@@ -12,7 +11,7 @@ import { inSchema } from "../Migrations.ts"
  */
 export interface PostgresClients {
   readonly schema: string
-  readonly reads: PgClient
+  readonly reads: SqlClient
   readonly writes: SqlClient
   /** The connections for writes to a server. Absent: the database runs inside the process. */
   readonly server?: Omit<WriteConnections, "writes">
