@@ -16,6 +16,9 @@ const STORES = ["adapters/store-postgres/{src,test}/**/*.test.ts"]
 /** Files that drive a real browser. */
 const BROWSER = ["adapters/cli/test/browser/**/*.test.ts"]
 
+/** Files on how packages are published: they pack them and install them elsewhere. */
+const PACKAGES = ["scripts/pack/**/*.test.ts"]
+
 /** Files that start servers and programs, and what is read by them. */
 const SERVICE = [
   "packages/svc/src/**/*.test.ts",
@@ -43,6 +46,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "core", include: CORE } },
       { extends: true, test: { name: "stores", include: STORES, globalSetup: DATABASES } },
+      { extends: true, test: { name: "packages", include: PACKAGES } },
       { extends: true, test: { name: "browser", include: BROWSER } },
       {
         extends: true,

@@ -2,7 +2,7 @@ import { basename } from "node:path"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** A worker that changes from one project to another starts anew, so each project's files go together. */
-const PROJECTS = ["stores", "browser", "service", "core"]
+const PROJECTS = ["stores", "browser", "service", "packages", "core"]
 
 /** The files that take longest, so that none of them is left to one worker at the end while the others have nothing to do. */
 const LONGEST = [

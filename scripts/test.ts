@@ -12,7 +12,15 @@ import { FAILED_TESTS_FILE } from "./FailedTests.ts"
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const bin = (name: string) => join(root, "node_modules", ".bin", name)
 
-const TASKS = ["lint", "typecheck", "test:core", "test:stores", "test:browser", "test:service"]
+const TASKS = [
+  "lint",
+  "typecheck",
+  "test:core",
+  "test:packages",
+  "test:stores",
+  "test:browser",
+  "test:service"
+]
 
 /** Programs that some tests look for, and do not run without. */
 const SOUGHT = [

@@ -8,19 +8,23 @@ export interface ApprovalAsset {
   readonly text: string
 }
 
+// Each read names its file in full: the build of the package puts the content in its place.
+const SCRIPT = readFileSync(new URL("./assets/approve.js", import.meta.url), "utf8")
+const STYLE = readFileSync(new URL("./assets/approve.css", import.meta.url), "utf8")
+const ICON = readFileSync(new URL("./assets/approve.svg", import.meta.url), "utf8")
+
 /** Hexadecimal characters of the hash in a file name: 64 bits. */
 const HASH_CHARACTERS = 16
 
-const asset = (name: string, extension: string, contentType: string): ApprovalAsset => {
-  const text = readFileSync(new URL(`./assets/${name}.${extension}`, import.meta.url), "utf8")
+const asset = (extension: string, contentType: string, text: string): ApprovalAsset => {
   const hash = createHash("sha256").update(text).digest("hex").slice(0, HASH_CHARACTERS)
-  return { path: `/assets/${name}.${hash}.${extension}`, contentType, text }
+  return { path: `/assets/approve.${hash}.${extension}`, contentType, text }
 }
 
 /** Built by `npm run build:page`. */
-export const SCRIPT_ASSET = asset("approve", "js", "text/javascript; charset=utf-8")
-export const STYLE_ASSET = asset("approve", "css", "text/css; charset=utf-8")
-export const ICON_ASSET = asset("approve", "svg", "image/svg+xml")
+export const SCRIPT_ASSET = asset("js", "text/javascript; charset=utf-8", SCRIPT)
+export const STYLE_ASSET = asset("css", "text/css; charset=utf-8", STYLE)
+export const ICON_ASSET = asset("svg", "image/svg+xml", ICON)
 
 /** Everything that the page loads. */
 export const APPROVAL_ASSETS: ReadonlyArray<ApprovalAsset> = [SCRIPT_ASSET, STYLE_ASSET, ICON_ASSET]

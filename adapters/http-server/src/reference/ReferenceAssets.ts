@@ -8,20 +8,23 @@ export interface ReferenceAsset {
   readonly bytes: Buffer
 }
 
+// Each read names its file in full: the build of the package puts the content in its place.
+const SCRIPT = readFileSync(new URL("./assets/reference.js", import.meta.url))
+const STYLE = readFileSync(new URL("./assets/reference.css", import.meta.url))
+const ICON = readFileSync(new URL("./assets/reference.svg", import.meta.url))
+const FAVICON_BYTES = readFileSync(new URL("./assets/favicon.ico", import.meta.url))
+
 /** Hexadecimal characters of the hash in a file name: 64 bits. */
 const HASH_CHARACTERS = 16
 
-const read = (file: string): Buffer => readFileSync(new URL(`./assets/${file}`, import.meta.url))
-
-const asset = (name: string, extension: string, contentType: string): ReferenceAsset => {
-  const bytes = read(`${name}.${extension}`)
+const asset = (extension: string, contentType: string, bytes: Buffer): ReferenceAsset => {
   const hash = createHash("sha256").update(bytes).digest("hex").slice(0, HASH_CHARACTERS)
-  return { path: `/docs/${name}.${hash}.${extension}`, contentType, bytes }
+  return { path: `/docs/reference.${hash}.${extension}`, contentType, bytes }
 }
 
-export const SCRIPT_ASSET = asset("reference", "js", "text/javascript; charset=utf-8")
-export const STYLE_ASSET = asset("reference", "css", "text/css; charset=utf-8")
-export const ICON_ASSET = asset("reference", "svg", "image/svg+xml")
+export const SCRIPT_ASSET = asset("js", "text/javascript; charset=utf-8", SCRIPT)
+export const STYLE_ASSET = asset("css", "text/css; charset=utf-8", STYLE)
+export const ICON_ASSET = asset("svg", "image/svg+xml", ICON)
 
 /** Everything that the page loads. */
 export const REFERENCE_ASSETS: ReadonlyArray<ReferenceAsset> = [SCRIPT_ASSET, STYLE_ASSET, ICON_ASSET]
@@ -30,5 +33,5 @@ export const REFERENCE_ASSETS: ReadonlyArray<ReferenceAsset> = [SCRIPT_ASSET, ST
 export const FAVICON: ReferenceAsset = {
   path: "/favicon.ico",
   contentType: "image/x-icon",
-  bytes: read("favicon.ico")
+  bytes: FAVICON_BYTES
 }
