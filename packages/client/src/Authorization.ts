@@ -135,8 +135,8 @@ export interface Authorization {
 
 export interface AuthorizationListQuery {
   /** Entries of a page, 1 to 100. Default 25. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** `next_cursor` of the page before, under the same filters. */
-  readonly cursor?: string
-  readonly state?: AuthorizationState
+  readonly cursor?: string | undefined
+  readonly state?: AuthorizationState | undefined
 }

@@ -81,9 +81,9 @@ export interface ProposalOptions extends WriteOptions {
 /** A query of a list without filters. */
 export interface PageQuery {
   /** Entries of a page, 1 to 100. Default 25. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** `next_cursor` of the page before. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
 }
 
 export interface MandateCalls {

@@ -49,7 +49,7 @@ export interface FeedPage {
 
 export interface FeedQuery {
   /** Events of a page, 1 to 100. Default 25. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** `next_cursor` of an earlier page. Default: from the beginning. */
-  readonly after?: string
+  readonly after?: string | undefined
 }

@@ -154,11 +154,11 @@ export interface Mandate {
 
 export interface MandateListQuery {
   /** Entries of a page, 1 to 100. Default 25. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** `next_cursor` of the page before, under the same filters. */
-  readonly cursor?: string
-  readonly state?: MandateState
-  readonly subject_reference?: string
+  readonly cursor?: string | undefined
+  readonly state?: MandateState | undefined
+  readonly subject_reference?: string | undefined
 }
 
 export interface RevocationInput {
@@ -168,9 +168,9 @@ export interface RevocationInput {
 
 export interface PeriodsQuery {
   /** The first period of each entry contains this instant. Default: now. */
-  readonly from?: string
+  readonly from?: string | undefined
   /** Entries for each period of the policy, 1 to 100. Default 12. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 export interface BudgetPeriods {

@@ -33,7 +33,13 @@ export type { Listing, Page } from "./Listing.ts"
 export type * from "./Mandate.ts"
 export type * from "./Passkey.ts"
 export { type Backoff, RETRY_AFTER_MAX_SECONDS } from "./RetryDelay.ts"
-export { type ClientErrorCode, type MemberFault, type ProblemCode, SvcError } from "./SvcError.ts"
+export {
+  type ClientErrorCode,
+  type MemberFault,
+  type ProblemCode,
+  SvcError,
+  type SvcErrorFields
+} from "./SvcError.ts"
 export type { RequestOptions, WriteOptions } from "./Transport.ts"
 export { type ReceivedWebhook, verifyWebhook, WEBHOOK_TOLERANCE_SECONDS } from "./VerifyWebhook.ts"
 export type * from "./Webhook.ts"
