@@ -32,7 +32,8 @@ import type {
 import type { Passkey } from "./Passkey.ts"
 import type { Backoff } from "./RetryDelay.ts"
 import { queryText, routePath } from "./RoutePath.ts"
-import { invalidArgument } from "./SvcError.ts"
+import { invalidArgument, numberWithin } from "./SvcError.ts"
+import { TIMER_MAX_MILLISECONDS } from "./TimeLimit.ts"
 import {
   checkLimits,
   makeTransport,
@@ -353,7 +354,10 @@ const normalizedBase = (baseUrl: string): string => {
 export const createClient = (options: ClientOptions): Client => {
   const { apiKey, backoff, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_MILLISECONDS } = options
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw invalidArgument("apiKey must be visible ASCII characters")
+  const waits = { ...BACKOFF_DEFAULT, ...backoff }
   checkLimits({ retries, timeout })
+  numberWithin("backoff.initial", waits.initial, 0, TIMER_MAX_MILLISECONDS)
+  numberWithin("backoff.max", waits.max, 0, TIMER_MAX_MILLISECONDS)
   const send = makeTransport({
     baseUrl: normalizedBase(options.baseUrl),
     apiKey,
@@ -361,7 +365,7 @@ export const createClient = (options: ClientOptions): Client => {
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
     timeout,
     retries,
-    backoff: { ...BACKOFF_DEFAULT, ...backoff }
+    backoff: waits
   })
   const authorizations = makeAuthorizations(send)
   const executor = makeExecutor(authorizations)

@@ -215,6 +215,7 @@ describe("the time of an attempt", () => {
           "invalid_argument"
         )
         assert.throws(() => createClient({ ...optionsOf(fetch), retries: n }), SvcError)
+        assert.throws(() => createClient({ ...optionsOf(fetch), backoff: { initial: n } }), SvcError)
       }
       assert.lengthOf(sent, 0)
     }
