@@ -42,7 +42,7 @@ describe.skipIf(server === undefined)("several processes on one Postgres", () =>
 
       const created = yield* Effect.forEach(
         numbers(CLIENTS),
-        (client) => caller.create(body, "one key").pipe(on(client)),
+        (client) => caller.create(body, "one-key").pipe(on(client)),
         atOnce
       )
       const mandate = created[0]!.resource.id

@@ -304,7 +304,7 @@ describe.skipIf(server === undefined)(
           const body = mandateBody()
           const answers = yield* Effect.forEach(
             numbers(20),
-            (number) => worlds[number % 3]!.run(caller.create(body, "one key")),
+            (number) => worlds[number % 3]!.run(caller.create(body, "one-key")),
             atOnce
           )
           assert.lengthOf((yield* run(caller.list({ limit: 9 }))).data, 1)

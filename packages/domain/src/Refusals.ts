@@ -12,6 +12,9 @@ export class ValidationFailed extends Data.TaggedError("ValidationFailed")<{
   readonly errors: ReadonlyArray<MemberFault>
 }> {}
 
+/** No such organization in the environment of the deployment. */
+export class OrganizationUnknown extends Data.TaggedError("OrganizationUnknown")<Record<never, never>> {}
+
 /** No such resource in this organization. */
 export class NotFound extends Data.TaggedError("NotFound")<Record<never, never>> {}
 
@@ -23,6 +26,14 @@ export class InvalidCursor extends Data.TaggedError("InvalidCursor")<Record<neve
  * state, and events that its holder has read may be gone.
  */
 export class HistoryChanged extends Data.TaggedError("HistoryChanged")<Record<never, never>> {}
+
+/** The write needs an idempotency key and has none (part 3). */
+export class IdempotencyKeyRequired extends Data.TaggedError("IdempotencyKeyRequired")<
+  Record<never, never>
+> {}
+
+/** The key is not of 1 to 255 visible ASCII characters (part 3). */
+export class IdempotencyKeyInvalid extends Data.TaggedError("IdempotencyKeyInvalid")<Record<never, never>> {}
 
 /** The key was used with other input (part 3). */
 export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused")<Record<never, never>> {}

@@ -109,11 +109,11 @@ const prepare = Effect.gen(function* () {
     const proposed = yield* caller.propose(
       resource.id,
       proposalBody(number, 400, window),
-      number === EXPIRED ? "before" : `before ${number}`
+      number === EXPIRED ? "before" : `before-${number}`
     )
     ids.set(number, proposed.resource.id)
   }
-  yield* caller.commit(ids.get(COMMITTED)!, commitReport(COMMITTED), "before commit")
+  yield* caller.commit(ids.get(COMMITTED)!, commitReport(COMMITTED), "before-commit")
   // The last one has expired, and nobody has recorded it yet.
   yield* TestClock.adjust("2 minutes")
   return { mandate: resource.id, ids }
@@ -369,7 +369,7 @@ describe("commands that are decided together", () => {
         offered
           .slice(before)
           .map(({ claims }) => claims.filter(({ kind }) => kind === "idempotency_key").length)
-      const names = (count: number) => Array.from({ length: count }, (_, index) => `${count} ${index}`)
+      const names = (count: number) => Array.from({ length: count }, (_, index) => `${count}-${index}`)
       const attributes = Object.fromEntries(names(50).map((name) => [name, "x".repeat(200)]))
       const large = proposals(...names(40)).map((one) => ({ ...one, attributes }))
       yield* atOnce(prepared, large)

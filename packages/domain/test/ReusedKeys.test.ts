@@ -8,6 +8,7 @@ import {
   refundReport
 } from "@svc/testkit/ProgramHarness"
 import { Effect, Layer } from "effect"
+import { Organizations } from "../src/ports/Organizations.ts"
 import type { WebhookStore } from "../src/ports/WebhookStore.ts"
 import type { WebhookTransport } from "../src/ports/WebhookTransport.ts"
 import { createApprovalSession } from "../src/programs/ApprovalSessions.ts"
@@ -32,6 +33,7 @@ describe("an idempotency key that served another operation", () => {
   /** Every kind of write, each on resources of its own that are ready for it. */
   const writes = Effect.gen(function* () {
     yield* fromTheStart
+    yield* Organizations.use((organizations) => organizations.put(caller.organization))
     const ready = (yield* caller.create(recurringBody())).resource.id
     yield* caller.approve(ready)
     const pending = (yield* caller.create(recurringBody())).resource.id

@@ -51,9 +51,13 @@ export const parseTimestamp = (text: string): Instant | undefined => {
   return BigInt(milliseconds) * NANOS_PER_MILLISECOND + BigInt(fraction)
 }
 
+/** Whether an instant is of the years 0001 to 9999, which RFC 3339 can write. */
+export const isWritableInstant = (instant: Instant): boolean =>
+  instant >= FIRST_WRITABLE && instant < END_OF_WRITABLE
+
 /** Date and time to the second, and the nine digits of the fraction. */
 const write = (instant: Instant): readonly [seconds: string, fraction: string] => {
-  if (instant < FIRST_WRITABLE || instant >= END_OF_WRITABLE) {
+  if (!isWritableInstant(instant)) {
     throw new RangeError("an instant outside of the years 0001 to 9999 has no RFC 3339 form")
   }
   const nanos = ((instant % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND

@@ -197,7 +197,7 @@ const write = async <A extends { readonly id: string }>(
 ): Promise<A | undefined> => {
   model.numbers += 1
   const { body, expected, mandate, operation, send } = sending
-  const key = `key ${model.numbers}`
+  const key = `key-${model.numbers}`
   const exit = await real.run(send(body, key))
   const answer = answered(exit)
   demand(answer === expected, () => `${operation}: answered ${answer}, expected ${expected}`)

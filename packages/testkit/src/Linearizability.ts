@@ -316,7 +316,7 @@ const prepare = Effect.fnUntraced(function* (caller: Caller) {
   yield* caller.approve(resource.id)
   const ids = new Map<number, string>()
   for (let number = 1; number <= OPEN_BEFORE; number++) {
-    const proposed = yield* caller.propose(resource.id, proposalBody(number), `before ${number}`)
+    const proposed = yield* caller.propose(resource.id, proposalBody(number), `before-${number}`)
     ids.set(number, proposed.resource.id)
   }
   const { stream } = replayJournal(yield* storedJournal(caller.organization.id, resource.id))

@@ -1,7 +1,12 @@
 import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/approval/ReturnUrl"
-import type { IdentityAlgorithm, IdentitySettings, Organization } from "@svc/domain/organization/Organization"
+import {
+  type IdentityAlgorithm,
+  type IdentitySettings,
+  type Organization,
+  REPORT_GRACE_MAX_SECONDS
+} from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { parseTarget } from "@svc/domain/webhook/WebhookTarget"
 import { keySetFault } from "@svc/identity-jwt/IdentityKey"
@@ -18,7 +23,6 @@ import type { StoreCommand } from "./StoreCommand.ts"
 
 const ALGORITHMS: ReadonlyArray<IdentityAlgorithm> = ["ES256", "EdDSA", "PS256", "RS256"]
 const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
-const MAX_GRACE_SECONDS = 3600
 
 const SETTING_OPTIONS = {
   name: "one",
@@ -122,9 +126,9 @@ const identityOf = Effect.fnUntraced(function* (
 
 const graceOf = (text: string): Effect.Effect<number, StartFault> => {
   const seconds = /^\d{1,4}$/u.test(text) ? Number(text) : Number.NaN
-  return seconds <= MAX_GRACE_SECONDS
+  return seconds <= REPORT_GRACE_MAX_SECONDS
     ? Effect.succeed(seconds)
-    : Effect.fail(usageFault(`--report-grace-seconds must be 0 to ${MAX_GRACE_SECONDS}`))
+    : Effect.fail(usageFault(`--report-grace-seconds must be 0 to ${REPORT_GRACE_MAX_SECONDS}`))
 }
 
 const nameOf = (text: string): Effect.Effect<string, StartFault> =>

@@ -3,7 +3,8 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { authenticateApiKey } from "@svc/domain/programs/AuthenticateApiKey"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
-import type { JsonValue } from "@svc/protocol/json/Json"
+import { isIdempotencyKey } from "@svc/protocol/request/IdempotencyKey"
+import { EMPTY_BODY, type RequestBody } from "@svc/protocol/request/RequestBody"
 import { Clock, Context, Effect, Redacted, Result } from "effect"
 import type { Headers, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -26,7 +27,7 @@ export interface AdmittedRequest {
   /** Empty where the route takes no key, or an optional one was left out. */
   readonly idempotencyKey: string
   /** `{}` where the route's body has no members. */
-  readonly body: JsonValue
+  readonly body: RequestBody
 }
 
 /** The services that the gate requires. */
@@ -143,8 +144,6 @@ const takeRate = Effect.fnUntraced(function* (apiKeyId: string): Effect.fn.Retur
   facts.rateLimit = headers
 })
 
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/u
-
 const idempotencyKeyOf = (sent: string | undefined, rule: RouteRule): Result.Result<string, Refused> => {
   if (rule.idempotencyKey === "none") return Result.succeed("")
   if (sent === undefined) {
@@ -152,12 +151,12 @@ const idempotencyKeyOf = (sent: string | undefined, rule: RouteRule): Result.Res
       ? Result.succeed("")
       : Result.fail(new Refused({ code: "idempotency_key_required" }))
   }
-  return IDEMPOTENCY_KEY.test(sent)
+  return isIdempotencyKey(sent)
     ? Result.succeed(sent)
     : Result.fail(new Refused({ code: "idempotency_key_invalid" }))
 }
 
-const parseBodyOf = (bytes: Uint8Array | undefined, rule: RouteRule): Result.Result<JsonValue, Refused> => {
-  if (bytes === undefined) return Result.succeed({})
+const parseBodyOf = (bytes: Uint8Array | undefined, rule: RouteRule): Result.Result<RequestBody, Refused> => {
+  if (bytes === undefined) return Result.succeed(EMPTY_BODY)
   return rule.body === "members" ? parseBody(bytes) : parseEmptyBody(bytes)
 }

@@ -1,3 +1,4 @@
+import { readSecret } from "@svc/domain/approval/BearerSecret"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { admitBearer } from "@svc/domain/programs/ceremony/AdmitBearer"
 import type { LoggedContext } from "@svc/domain/programs/ceremony/CeremonySession"
@@ -13,14 +14,11 @@ import { refusing } from "../http/RefusalProblem.ts"
 import type { PathParameters } from "../http/RouteTable.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
 
-/** base64url of 32 random bytes. */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/u
-
 const closed = new Refused({ code: "approval_session_closed" })
 
 /** The token in the path; `undefined` for a malformed one, which is treated like an unknown one. */
 export const pathToken = ({ token = "" }: PathParameters) =>
-  TOKEN.test(token) ? Redacted.make(token, { label: "approval_token" }) : undefined
+  readSecret(Redacted.make(token, { label: "approval_token" }))
 
 /** Looks up the token in the path; a token that opens no session counts against the client's address. */
 export const lookUpToken = Effect.fnUntraced(function* <A, R>(

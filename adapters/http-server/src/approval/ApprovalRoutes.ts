@@ -8,8 +8,8 @@ import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
 import { openApprovalPage } from "@svc/domain/programs/ceremony/OpenApprovalPage"
 import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ceremony/ReadClosedLink"
 import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
-import type { JsonValue } from "@svc/protocol/json/Json"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
+import type { RequestBody } from "@svc/protocol/request/RequestBody"
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { basePathOf } from "../http/BasePath.ts"
@@ -132,7 +132,7 @@ const action = <R>(
   name: string,
   rule: ActionRule,
   run: (
-    request: Bearer & { readonly body: JsonValue },
+    request: Bearer & { readonly body: RequestBody },
     language: Language
   ) => Effect.Effect<HttpServerResponse.HttpServerResponse, DomainRefusal | StoreUnavailable, R>
 ) =>

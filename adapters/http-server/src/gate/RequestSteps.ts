@@ -1,5 +1,5 @@
-import type { JsonValue } from "@svc/protocol/json/Json"
 import { emptyBodyFaults } from "@svc/protocol/request/DecodeBody"
+import { EMPTY_BODY, type RequestBody } from "@svc/protocol/request/RequestBody"
 import { Effect, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Refused } from "../http/ProblemResponse.ts"
@@ -59,10 +59,10 @@ export const readCheckedBody = (
 }
 
 /** Parses a body that has no members: no bytes and `{}` are the same input (part 1). */
-export const parseEmptyBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
-  if (bytes.length === 0) return Result.succeed({})
+export const parseEmptyBody = (bytes: Uint8Array): Result.Result<RequestBody, Refused> => {
+  if (bytes.length === 0) return Result.succeed(EMPTY_BODY)
   const parsed = parseBody(bytes)
   if (Result.isFailure(parsed)) return parsed
-  const errors = emptyBodyFaults(parsed.success)
+  const errors = emptyBodyFaults(parsed.success.value)
   return errors.length === 0 ? parsed : Result.fail(new Refused({ code: "validation_failed", errors }))
 }

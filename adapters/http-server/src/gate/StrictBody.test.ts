@@ -9,7 +9,7 @@ describe("parseBody", () => {
     const text =
       '{"kind":"SINGLE","subject_reference":"u","policy":{"currency":"EUR","max_amount":5000.0000000000000000001,"allowed_actions":["a"]},"window":{"ends_at":"2027-01-01T00:00:00Z"}}'
     const decoded = decodeBody(CreateMandateBody)(
-      Result.getOrThrow(parseBody(new TextEncoder().encode(text)))
+      Result.getOrThrow(parseBody(new TextEncoder().encode(text))).value
     )
     const pointers = Result.isFailure(decoded) ? decoded.failure.map(({ pointer }) => pointer) : []
     assert.deepStrictEqual(pointers, ["/policy/max_amount"])

@@ -1,13 +1,8 @@
 import { IncomingMessage } from "node:http"
-import type { JsonValue } from "@svc/protocol/json/Json"
-import { illFormedStrings, parseStrictJson } from "@svc/protocol/json/StrictJson"
-import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"
+import { MAX_BODY_BYTES, parseRequestBody, type RequestBody } from "@svc/protocol/request/RequestBody"
 import { ByteSize, Effect, Result } from "effect"
 import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { Refused } from "../http/ProblemResponse.ts"
-
-/** Largest request body, in bytes (part 1). */
-export const MAX_BODY_BYTES = 64 * 1024
 
 /** Whether a request has a body: by its headers or, for one that came over no socket and needs none, by itself. */
 export const hasBody = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
@@ -123,17 +118,9 @@ const bodyRefusal = (error: HttpServerError.HttpServerError): Refused => {
  * Parses a body (part 1): 400 `malformed_json` for anything but the accepted JSON, also for no bytes at all, and 422
  * `validation_failed` for strings that are not well-formed Unicode.
  */
-export const parseBody = (bytes: Uint8Array): Result.Result<JsonValue, Refused> => {
-  const parsed = parseStrictJson(bytes, { keepFractions: true })
-  if (Result.isFailure(parsed)) {
-    return Result.fail(new Refused({ code: "malformed_json", detail: parsed.failure.detail }))
-  }
-  const pointers = illFormedStrings(parsed.success, MAX_PROBLEM_ERRORS)
-  if (pointers.length === 0) return Result.succeed(parsed.success)
-  const errors = pointers.map((pointer) => ({
-    pointer,
-    code: "invalid_value",
-    detail: "Must be well-formed Unicode without U+0000."
-  }))
-  return Result.fail(new Refused({ code: "validation_failed", errors }))
-}
+export const parseBody = (bytes: Uint8Array): Result.Result<RequestBody, Refused> =>
+  Result.mapError(parseRequestBody(bytes), (fault) =>
+    fault._tag === "MalformedJson"
+      ? new Refused({ code: "malformed_json", detail: fault.detail })
+      : new Refused({ code: "validation_failed", errors: fault.errors })
+  )

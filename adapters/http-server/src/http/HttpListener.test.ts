@@ -1,5 +1,6 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { assert, describe, it } from "@effect/vitest"
+import { MAX_BODY_BYTES } from "@svc/protocol/request/RequestBody"
 import {
   Context,
   Deferred,
@@ -15,7 +16,7 @@ import {
 import { HttpServer, HttpServerResponse } from "effect/http"
 import { ask, exchange, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 import { readCheckedBody } from "../gate/RequestSteps.ts"
-import { MAX_BODY_BYTES, parseBody } from "../gate/StrictBody.ts"
+import { parseBody } from "../gate/StrictBody.ts"
 import { parseTrustedProxies, type TrustedProxies } from "./ClientAddress.ts"
 import { httpListener } from "./HttpListener.ts"
 import { httpRoute, type RoutedRequest } from "./HttpRoute.ts"
@@ -60,7 +61,9 @@ const routes = (gate: Gate) => {
     httpRoute("GET", "/v1/things/:thing_id", ({ params }) => Effect.succeed(json(params))),
     httpRoute("POST", "/v1/things", ({ request }) =>
       Effect.map(
-        Effect.flatMap(readCheckedBody(request, "always"), (bytes) => Effect.fromResult(parseBody(bytes))),
+        Effect.flatMap(readCheckedBody(request, "always"), (bytes) =>
+          Effect.map(Effect.fromResult(parseBody(bytes)), ({ value }) => value)
+        ),
         json
       )
     ),

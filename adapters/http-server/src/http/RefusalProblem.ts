@@ -26,9 +26,12 @@ export type DomainRefusal =
 /** The problem of each refusal (part 2). */
 const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   ValidationFailed: "validation_failed",
+  OrganizationUnknown: "not_found",
   NotFound: "not_found",
   InvalidCursor: "invalid_cursor",
   HistoryChanged: "invalid_cursor",
+  IdempotencyKeyRequired: "idempotency_key_required",
+  IdempotencyKeyInvalid: "idempotency_key_invalid",
   IdempotencyKeyReused: "idempotency_key_reused",
   StateConflict: "state_conflict",
   TerminalStateConflict: "terminal_state_conflict",

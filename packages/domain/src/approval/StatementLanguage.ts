@@ -3,6 +3,9 @@ export const LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "pl", "ja", 
 
 export type Language = (typeof LANGUAGES)[number]
 
+/** Whether a caller named a language of the approval page. */
+export const isLanguage = (given: unknown): given is Language => LANGUAGES.some((tag) => tag === given)
+
 const RIGHT_TO_LEFT: ReadonlySet<Language> = new Set(["ar", "he"])
 
 /** The direction in which a language is written. */

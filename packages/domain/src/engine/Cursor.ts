@@ -16,7 +16,8 @@ export type ListScope = JsonObject
 export const encodeCursor = (scope: ListScope, after: string | number): string =>
   encodeBase64Url(utf8ToBytes(canonicalJson({ after, scope })))
 
-const decode = (scope: ListScope, cursor: string): string | number | undefined => {
+const decode = (scope: ListScope, cursor: unknown): string | number | undefined => {
+  if (typeof cursor !== "string") return undefined
   const bytes = decodeBase64Url(cursor)
   if (bytes === undefined) return undefined
   const parsed = parseStrictJson(bytes)
@@ -29,7 +30,7 @@ const decode = (scope: ListScope, cursor: string): string | number | undefined =
 /** The position in a cursor that identifies entries by text. */
 export const textCursor = (
   scope: ListScope,
-  cursor: string | undefined
+  cursor: unknown
 ): Effect.Effect<string | undefined, InvalidCursor> => {
   if (cursor === undefined) return Effect.succeed(undefined)
   const after = decode(scope, cursor)
@@ -40,7 +41,7 @@ export const textCursor = (
 export const identifierCursor = (
   scope: ListScope,
   prefix: IdentifierPrefix,
-  cursor: string | undefined
+  cursor: unknown
 ): Effect.Effect<string | undefined, InvalidCursor> =>
   Effect.filterOrFail(
     textCursor(scope, cursor),
@@ -51,7 +52,7 @@ export const identifierCursor = (
 /** The position in a cursor that identifies entries by a number from 1. */
 export const numberCursor = (
   scope: ListScope,
-  cursor: string | undefined
+  cursor: unknown
 ): Effect.Effect<number | undefined, InvalidCursor> => {
   if (cursor === undefined) return Effect.succeed(undefined)
   const after = decode(scope, cursor)

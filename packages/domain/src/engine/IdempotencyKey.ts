@@ -2,7 +2,7 @@ import { requestFingerprint } from "@svc/protocol/request/RequestFingerprint"
 import { Effect } from "effect"
 import type { ClaimHolder, ClaimName, HeldClaim, UniqueClaim } from "../ports/MandateStore.ts"
 import { IdempotencyKeyReused } from "../Refusals.ts"
-import type { WriteRequest } from "./WriteRequest.ts"
+import type { AdmittedWrite } from "./WriteRequest.ts"
 
 /** What a write is, for its idempotency key: method and route template, and the values in its path. */
 export interface Operation {
@@ -23,7 +23,10 @@ export interface KeyedOperation extends ClaimName {
  * The idempotency key of a request, bound to the request's fingerprint (part 3). A key belongs to the organization, not to
  * the operation: the fingerprint tells operations apart, so a key that served another one is refused.
  */
-export const keyedOperation = (request: WriteRequest, operation: Operation): KeyedOperation => {
+export const keyedOperation = (
+  request: Pick<AdmittedWrite, "idempotencyKey" | "body">,
+  operation: Operation
+): KeyedOperation => {
   const fingerprint = requestFingerprint({ ...operation, body: request.body })
   const name = request.idempotencyKey
   const kind = "idempotency_key"
@@ -43,5 +46,8 @@ export const holderOf = (
 ): ClaimHolder | undefined => held.find((claim) => claim.kind === kind && claim.name === name)
 
 /** The idempotency key of a write that may do without one. */
-export const optionallyKeyed = (request: WriteRequest, operation: Operation): KeyedOperation | undefined =>
+export const optionallyKeyed = (
+  request: Pick<AdmittedWrite, "idempotencyKey" | "body">,
+  operation: Operation
+): KeyedOperation | undefined =>
   request.idempotencyKey === "" ? undefined : keyedOperation(request, operation)

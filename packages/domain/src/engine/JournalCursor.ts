@@ -26,7 +26,7 @@ export const isAt = ({ digest }: JournalPosition, text: string | undefined): boo
 /** The event in a cursor of a journal. */
 export const journalCursor = (
   scope: ListScope,
-  cursor: string | undefined
+  cursor: unknown
 ): Effect.Effect<JournalPosition | undefined, InvalidCursor> =>
   Effect.flatMap(textCursor(scope, cursor), (after) => {
     if (after === undefined) return Effect.succeed(undefined)

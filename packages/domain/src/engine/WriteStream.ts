@@ -11,7 +11,7 @@ import { namedStream, readStream } from "./ReadStream.ts"
 import { runCommand } from "./RunCommand.ts"
 import type { SettledStream, StreamCommand } from "./StreamCommand.ts"
 import { StreamTurns } from "./StreamTurns.ts"
-import type { WriteRequest } from "./WriteRequest.ts"
+import type { AdmittedWrite } from "./WriteRequest.ts"
 
 /** One kind of write to a mandate that exists. */
 export interface StreamWrite<Body> {
@@ -32,7 +32,7 @@ export interface StreamWriteResult {
   readonly replayed: boolean
 }
 
-const commandOf = <Body>(request: WriteRequest, write: StreamWrite<Body>): StreamCommand => {
+const commandOf = <Body>(request: AdmittedWrite, write: StreamWrite<Body>): StreamCommand => {
   const decoded = write.decode(request.body)
   const common = {
     organization: request.organization.id,
@@ -61,7 +61,7 @@ const commandOf = <Body>(request: WriteRequest, write: StreamWrite<Body>): Strea
  * together with the key (parts 2 and 3). A replay answers with the resource as it is now, and evaluates nothing again.
  */
 export const writeStream = Effect.fnUntraced(function* <Body>(
-  request: WriteRequest,
+  request: AdmittedWrite,
   write: StreamWrite<Body>
 ): Effect.fn.Return<
   StreamWriteResult,

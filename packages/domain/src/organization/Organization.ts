@@ -11,6 +11,9 @@ export interface IdentitySettings {
   readonly keys: { readonly jwks: { readonly keys: ReadonlyArray<object> } } | { readonly jwksUri: string }
 }
 
+/** Longest time after `execute_before` in which an outcome may still be reported, in seconds (part 9). */
+export const REPORT_GRACE_MAX_SECONDS = 3600
+
 /** An organization and its settings (part 9). */
 export interface Organization {
   readonly id: string
@@ -20,7 +23,7 @@ export interface Organization {
   readonly identity?: IdentitySettings
   /** Origins that a `return_url` may have, as WHATWG URL serializes them. */
   readonly returnOrigins: ReadonlyArray<string>
-  /** How long after `execute_before` an outcome may still be reported: 0 to 3600 s. */
+  /** How long after `execute_before` an outcome may still be reported: 0 to `REPORT_GRACE_MAX_SECONDS`. */
   readonly reportGraceSeconds: number
   readonly passkeyEnrolment: "FIRST_USE" | "CALLER_ALLOWED"
 }

@@ -18,7 +18,9 @@ import {
 } from "../../test/ApprovalVisit.ts"
 import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { secretHash } from "../approval/BearerSecret.ts"
+import type { Organization } from "../organization/Organization.ts"
 import { MandateStore } from "../ports/MandateStore.ts"
+import { Organizations } from "../ports/Organizations.ts"
 import { SecretSealer } from "../ports/SecretSealer.ts"
 import { APPROVAL_TOKEN_BYTES, createApprovalSession } from "./ApprovalSessions.ts"
 import { declineMandate } from "./ceremony/DeclineMandate.ts"
@@ -29,6 +31,9 @@ const caller = callerOf()
 
 const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => error._tag)
+
+const putOnRecord = (organization: Organization) =>
+  Organizations.use((organizations) => organizations.put(organization))
 
 const open = (mandateId: string, body: JsonObject, key?: string) =>
   createApprovalSession({ ...caller.write(body, key), mandateId })
@@ -210,7 +215,7 @@ describe("an approval session", () => {
       const mandate = yield* newPendingMandate(caller)
       const asked: Array<readonly [JsonObject, string]> = []
       for (let number = 0; number < 12; number++) {
-        asked.push([sessionBody(yield* assertionFor()), `key ${number} of many`])
+        asked.push([sessionBody(yield* assertionFor()), `key-${number}-of-many`])
       }
       const made = yield* Effect.all(
         asked.map(([body, key]) => open(mandate, body, key)),
@@ -221,6 +226,23 @@ describe("an approval session", () => {
       for (const [body, key] of asked) states.push((yield* open(mandate, body, key)).resource.state)
       assert.deepStrictEqual(states.toSorted(), ["OPEN", ...Array.from({ length: 11 }, () => "SUPERSEDED")])
     }).pipe(Effect.provide(racingPrograms()))
+  )
+
+  it.effect("is decided by the settings on record, whatever the caller says of them", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const lenient = { ...caller.organization, returnOrigins: ["https://evil.example"] }
+      const body = sessionBody(yield* assertionFor(), { return_url: "https://evil.example/" })
+      const write = { organization: lenient, idempotencyKey: "k", body }
+      const refused = createApprovalSession({ ...write, mandateId: mandate })
+      assert.strictEqual(yield* tagOf(refused), "ReturnUrlNotAllowed")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is refused for an organization that is not on record", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* tagOf(open("mnd_x", sessionBody("x"))), "OrganizationUnknown")
+    }).pipe(Effect.provide(memoryPrograms()))
   )
 
   it.effect("is a state conflict for a mandate that does not await approval", () =>
@@ -269,7 +291,8 @@ describe("order of checks", () => {
           })
           const known = faults.has("state") ? revoked : waiting
           const mandateId = faults.has("resource") ? "mnd_00000000000000000000000000" : known
-          const { write } = faults.has("enrolment") ? strict : caller
+          const { organization, write } = faults.has("enrolment") ? strict : caller
+          yield* putOnRecord(organization)
           return yield* createApprovalSession({ ...write(body), mandateId })
         })
 
@@ -294,11 +317,13 @@ describe("order of checks", () => {
       const evil = sessionBody(assertion, { return_url: "https://evil.example/" })
       assert.strictEqual(yield* tagOf(open(mandate, evil, "k")), "ReturnUrlNotAllowed")
       const strict = callerOf({ passkeyEnrolment: "CALLER_ALLOWED" })
+      yield* putOnRecord(strict.organization)
       const refused = createApprovalSession({
         ...strict.write(sessionBody(assertion), "k"),
         mandateId: mandate
       })
       assert.strictEqual(yield* tagOf(refused), "EnrolmentNotAllowed")
+      yield* putOnRecord(caller.organization)
       assert.isFalse((yield* open(mandate, sessionBody(assertion), "k")).replayed)
     }).pipe(Effect.provide(memoryPrograms()))
   )
@@ -312,6 +337,7 @@ describe("order of checks", () => {
   for (const [title, parts] of Object.entries(bodies)) {
     it.effect(`refuses ${title}`, () =>
       Effect.gen(function* () {
+        yield* putOnRecord(caller.organization)
         assert.strictEqual(yield* tagOf(open("mnd_x", sessionBody("x", parts))), "ValidationFailed")
       }).pipe(Effect.provide(memoryPrograms()))
     )
@@ -365,6 +391,7 @@ describe("identity assertions", () => {
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const nameless = makeCaller(harnessOrganization())
+      yield* putOnRecord(nameless.organization)
       const body = sessionBody(yield* assertionFor())
       assert.strictEqual(
         yield* tagOf(createApprovalSession({ ...nameless.write(body), mandateId: mandate })),

@@ -14,10 +14,18 @@ import { activePasskeys, enrolmentOf, mayEnrol } from "../approval/SubjectPasske
 import { appendDue, appendFacts } from "../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../engine/CurrentStream.ts"
 import { holderOf, keyedOperation } from "../engine/IdempotencyKey.ts"
+import { organizationOnRecord } from "../engine/OrganizationRecord.ts"
 import { namedStream, tryReadStream } from "../engine/ReadStream.ts"
 import { mandateTurnKey } from "../engine/StreamTurns.ts"
 import { untilAppended } from "../engine/UntilAppended.ts"
-import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
+import {
+  admitWrite,
+  LIFECYCLE_WRITE,
+  validBody,
+  type WriteRefusal,
+  type WriteRequest,
+  type WriteResult
+} from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { MandateState } from "../mandate/MandateState.ts"
 import { prepareTerms } from "../mandate/PreparedTerms.ts"
@@ -29,6 +37,7 @@ import {
   type VerifiedIdentity
 } from "../ports/IdentityVerifier.ts"
 import { MandateStore, StoreUnavailable, type UniqueClaim } from "../ports/MandateStore.ts"
+import type { Organizations } from "../ports/Organizations.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { SecretSealer } from "../ports/SecretSealer.ts"
 import {
@@ -39,8 +48,7 @@ import {
   NotFound,
   ReturnUrlNotAllowed,
   StateConflict,
-  SubjectMismatch,
-  type ValidationFailed
+  SubjectMismatch
 } from "../Refusals.ts"
 
 /** Random bytes of an approval token. */
@@ -124,7 +132,7 @@ const openSession = Effect.fnUntraced(function* (
 })
 
 type Failure =
-  | ValidationFailed
+  | WriteRefusal
   | IdempotencyKeyReused
   | NotFound
   | ReturnUrlNotAllowed
@@ -146,12 +154,14 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
 ): Effect.fn.Return<
   WriteResult<ApprovalSession>,
   Failure,
-  MandateStore | IdentityVerifier | SecretSealer | Randomness | Deployment
+  MandateStore | Organizations | IdentityVerifier | SecretSealer | Randomness | Deployment
 > {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE, ["mandateId"])
+  const organization = yield* organizationOnRecord(admitted.organization.id)
+  const { mandateId } = admitted.path
   const store = yield* MandateStore
   const { localhostReturnOrigins } = yield* Deployment
-  const { organization, mandateId } = request
-  const key = keyedOperation(request, {
+  const key = keyedOperation(admitted, {
     operation: KEYED_ROUTES.createApprovalSession,
     path: { mandate_id: mandateId }
   })
@@ -177,7 +187,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
         replayed: true
       }
     }
-    const body = yield* validBody(decodeCreate(request.body))
+    const body = yield* validBody(decodeCreate(admitted.body))
     if (loaded.stream === undefined) return yield* new NotFound()
     const returnUrl = parseReturnUrl(body.return_url, {
       returnOrigins: organization.returnOrigins,

@@ -1,5 +1,6 @@
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
+import { isRedactedText } from "../approval/BearerSecret.ts"
 import { apiKeyHash, isActiveApiKey, isWellFormedApiKey } from "../organization/ApiKey.ts"
 import type { ApiKey, Organization } from "../organization/Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
@@ -33,7 +34,7 @@ export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   Organizations | Deployment
 > {
   const { environment } = yield* Deployment
-  if (!isWellFormedApiKey(environment, key)) return yield* new ApiKeyInvalid()
+  if (!isRedactedText(key) || !isWellFormedApiKey(environment, key)) return yield* new ApiKeyInvalid()
   const organizations = yield* Organizations
   const found = yield* organizations.findApiKey(apiKeyHash(key))
   if (found === undefined || found.organization.environment !== environment) return yield* new ApiKeyInvalid()

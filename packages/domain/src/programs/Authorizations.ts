@@ -1,6 +1,6 @@
 import {
   type Authorization,
-  type AuthorizationStateName,
+  AuthorizationStateName,
   CommitBody,
   CreateAuthorizationBody,
   RefundBody
@@ -10,28 +10,37 @@ import type { MemberFault } from "@svc/protocol/Problem"
 import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
 import type { ListPage } from "@svc/protocol/request/ListPage"
-import { Effect, type Result } from "effect"
+import { Effect, type Result, Schema } from "effect"
 import { listPageOf, numberCursor } from "../engine/Cursor.ts"
+import { listReader, pageLimit, pathReader, type QueryRefusal } from "../engine/ProgramQuery.ts"
 import { namedStream, readStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
 import type { SettledStream } from "../engine/StreamCommand.ts"
-import type { WriteRequest, WriteResult } from "../engine/WriteRequest.ts"
+import {
+  admitWrite,
+  LIFECYCLE_WRITE,
+  type WriteRefusal,
+  type WriteRequest,
+  type WriteResult
+} from "../engine/WriteRequest.ts"
 import { type StreamWriteResult, writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
 import { readCancellation } from "../mandate/CancellationRequest.ts"
 import type { Command, Refusal } from "../mandate/Decide.ts"
+import type { Deployment } from "../ports/Deployment.ts"
 import { MandateStore, type StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import {
   type CommitmentReused,
   type IdempotencyKeyReused,
   type InvalidCursor,
-  NotFound
+  NotFound,
+  type OrganizationUnknown
 } from "../Refusals.ts"
 import { readMandateStream } from "./Mandates.ts"
 
-type WriteFailure = IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
+type WriteFailure = WriteRefusal | IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable
 
 const decodePropose = decodeBody(CreateAuthorizationBody)
 const decodeCommit = decodeBody(CommitBody)
@@ -55,20 +64,19 @@ const shownWritten = Effect.fnUntraced(function* ({
 /** Proposes an action and gets a decision (part 5, POST /v1/mandates/{mandate_id}/authorizations). */
 export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* (
   request: WriteRequest & { readonly mandateId: string }
-): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness> {
-  const written = yield* writeStream(request, {
-    operation: {
-      operation: KEYED_ROUTES.createAuthorization,
-      path: { mandate_id: request.mandateId }
-    },
-    stream: { mandate: request.mandateId },
+): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness | Deployment> {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE, ["mandateId"])
+  const { mandateId } = admitted.path
+  const written = yield* writeStream(admitted, {
+    operation: { operation: KEYED_ROUTES.createAuthorization, path: { mandate_id: mandateId } },
+    stream: { mandate: mandateId },
     decode: decodePropose,
     command: (body, now) =>
       Effect.map(makeIdentifier("aut_", now), (authorizationId) => ({
         _tag: "Propose" as const,
         authorizationId,
         body,
-        reportGraceSeconds: request.organization.reportGraceSeconds
+        reportGraceSeconds: admitted.organization.reportGraceSeconds
       })),
     resource: authorizationIdOf,
     commitment: (body) => body.commitment
@@ -79,16 +87,28 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
 const authorizationIdOf = (command: Command): string =>
   "authorizationId" in command ? command.authorizationId : ""
 
+const readAuthorizationPath = pathReader("authorizationId")
+
 /** Reads an authorization (part 5, GET /v1/authorizations/{authorization_id}). */
 export const readAuthorization = Effect.fn("readAuthorization")(function* (query: {
   readonly organization: string
   readonly authorizationId: string
-}): Effect.fn.Return<Authorization, NotFound | StoreUnavailable, MandateStore | Randomness> {
-  const stream = namedStream({ authorization: query.authorizationId })
+}): Effect.fn.Return<
+  Authorization,
+  OrganizationUnknown | NotFound | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const { authorizationId, organization } = yield* readAuthorizationPath(query)
+  const stream = namedStream({ authorization: authorizationId })
   if (stream === undefined) return yield* new NotFound()
-  const settled = yield* readStream({ organization: query.organization, stream })
-  return yield* shown(settled, query.authorizationId)
+  const settled = yield* readStream({ organization, stream })
+  return yield* shown(settled, authorizationId)
 })
+
+const readListQuery = listReader(
+  { limit: pageLimit, state: Schema.optionalKey(AuthorizationStateName) },
+  "mandateId"
+)
 
 /** Authorizations of a mandate, newest first (part 5, GET /v1/mandates/{mandate_id}/authorizations). */
 export const listAuthorizations = Effect.fn("listAuthorizations")(function* (query: {
@@ -99,13 +119,13 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
   readonly limit: number
 }): Effect.fn.Return<
   ListPage<Authorization>,
-  InvalidCursor | NotFound | StoreUnavailable,
+  QueryRefusal | InvalidCursor | NotFound | StoreUnavailable,
   MandateStore | Randomness
 > {
+  const { cursor, limit, mandateId, organization, state } = yield* readListQuery(query)
   const store = yield* MandateStore
-  const { organization, mandateId, state, limit } = query
   const scope = { list: "authorizations", organization, mandate_id: mandateId, state: state ?? "" }
-  const afterOrder = yield* numberCursor(scope, query.cursor)
+  const afterOrder = yield* numberCursor(scope, cursor)
   if (namedStream({ mandate: mandateId }) === undefined) return yield* new NotFound()
   const list = yield* settledList({
     read: Effect.gen(function* () {
@@ -135,15 +155,16 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
   write: {
     readonly operation: string
     readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
-    readonly command: (body: Body) => Command
+    readonly command: (body: Body, authorizationId: string) => Command
   }
-): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness> {
-  const { authorizationId } = request
-  const written = yield* writeStream(request, {
+): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness | Deployment> {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE, ["authorizationId"])
+  const { authorizationId } = admitted.path
+  const written = yield* writeStream(admitted, {
     operation: { operation: write.operation, path: { authorization_id: authorizationId } },
     stream: { authorization: authorizationId },
     decode: write.decode,
-    command: (body) => Effect.succeed(write.command(body)),
+    command: (body) => Effect.succeed(write.command(body, authorizationId)),
     resource: () => authorizationId
   })
   return yield* shownWritten(written)
@@ -155,7 +176,7 @@ export const commitAuthorization = Effect.fn("commitAuthorization")(
     writeAuthorization(request, {
       operation: KEYED_ROUTES.commitAuthorization,
       decode: decodeCommit,
-      command: (body) => ({ _tag: "Commit", authorizationId: request.authorizationId, body })
+      command: (body, authorizationId) => ({ _tag: "Commit", authorizationId, body })
     })
 )
 
@@ -165,7 +186,7 @@ export const cancelAuthorization = Effect.fn("cancelAuthorization")(
     writeAuthorization(request, {
       operation: KEYED_ROUTES.cancelAuthorization,
       decode: readCancellation,
-      command: (body) => ({ _tag: "Cancel", authorizationId: request.authorizationId, body })
+      command: (body, authorizationId) => ({ _tag: "Cancel", authorizationId, body })
     })
 )
 
@@ -175,6 +196,6 @@ export const reportRefund = Effect.fn("reportRefund")(
     writeAuthorization(request, {
       operation: KEYED_ROUTES.reportRefund,
       decode: decodeRefund,
-      command: (body) => ({ _tag: "ReportRefund", authorizationId: request.authorizationId, body })
+      command: (body, authorizationId) => ({ _tag: "ReportRefund", authorizationId, body })
     })
 )

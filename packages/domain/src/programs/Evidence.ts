@@ -11,8 +11,8 @@ import { evidencePayload } from "../mandate/EvidencePayload.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
 import { Signer, type SignerUnavailable } from "../ports/Signer.ts"
-import type { NotFound } from "../Refusals.ts"
-import { readMandateStream } from "./Mandates.ts"
+import type { NotFound, OrganizationUnknown } from "../Refusals.ts"
+import { readMandatePath, readMandateStream } from "./Mandates.ts"
 
 /** Events read from the journal at a time. */
 const JOURNAL_PAGE = 100
@@ -88,11 +88,12 @@ export const readEvidence = Effect.fn("readEvidence")(function* (query: {
   readonly mandateId: string
 }): Effect.fn.Return<
   EvidenceEnvelope,
-  NotFound | StoreUnavailable | SignerUnavailable,
+  OrganizationUnknown | NotFound | StoreUnavailable | SignerUnavailable,
   MandateStore | Signer | Randomness
 > {
+  const path = yield* readMandatePath(query)
   const turns = yield* StreamTurns
-  const line = JSON.stringify([query.organization, "evidence"])
+  const line = JSON.stringify([path.organization, "evidence"])
   if (turns.length(line) >= MAX_EVIDENCE_IN_LINE) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
-  return yield* turns.inTurn(line)(makeEvidence(query))
+  return yield* turns.inTurn(line)(makeEvidence(path))
 })

@@ -3,25 +3,34 @@ import type { JsonValue } from "@svc/protocol/json/Json"
 import {
   CreateMandateBody,
   type Mandate,
-  type MandateStateName,
+  MandateStateName,
   type PeriodEntry,
   RevokeMandateBody
 } from "@svc/protocol/Mandate"
 import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
 import type { ListPage } from "@svc/protocol/request/ListPage"
-import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
-import { Effect } from "effect"
+import { Text } from "@svc/protocol/Text"
+import { formatNanos, type Instant, isWritableInstant } from "@svc/protocol/Timestamp"
+import { Effect, Schema } from "effect"
 import { periodsFrom, tableRange } from "../calendar/PeriodGeometry.ts"
 import type { TimeZoneTable } from "../calendar/TimeZoneTable.ts"
 import { appendFirst } from "../engine/AppendFacts.ts"
 import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
 import { holderOf, keyedOperation } from "../engine/IdempotencyKey.ts"
 import { isAt, journalCursor, journalPosition } from "../engine/JournalCursor.ts"
+import { listReader, pageLimit, pathReader, type QueryRefusal } from "../engine/ProgramQuery.ts"
 import { namedStream, readStream, tryReadStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
 import { untilAppended } from "../engine/UntilAppended.ts"
-import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
+import {
+  admitWrite,
+  LIFECYCLE_WRITE,
+  validBody,
+  type WriteRefusal,
+  type WriteRequest,
+  type WriteResult
+} from "../engine/WriteRequest.ts"
 import { writeStream } from "../engine/WriteStream.ts"
 import { makeIdentifier } from "../Identifiers.ts"
 import type { Refusal } from "../mandate/Decide.ts"
@@ -39,6 +48,7 @@ import {
   type IdempotencyKeyReused,
   type InvalidCursor,
   NotFound,
+  type OrganizationUnknown,
   ValidationFailed
 } from "../Refusals.ts"
 
@@ -84,14 +94,15 @@ export const createMandate = Effect.fn("createMandate")(function* (
   request: WriteRequest
 ): Effect.fn.Return<
   WriteResult<Mandate>,
-  ValidationFailed | IdempotencyKeyReused | NotFound | StoreUnavailable,
+  WriteRefusal | IdempotencyKeyReused | NotFound | StoreUnavailable,
   MandateStore | TimeZones | Randomness | Deployment
 > {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE)
   const store = yield* MandateStore
   const zones = yield* TimeZones
   const { environment } = yield* Deployment
-  const organization = request.organization.id
-  const key = keyedOperation(request, CREATE)
+  const organization = admitted.organization.id
+  const key = keyedOperation(admitted, CREATE)
   const attempt = Effect.gen(function* () {
     const loaded = yield* store.load({ organization, claims: [key] })
     const holder = holderOf(loaded.held, key)
@@ -100,7 +111,7 @@ export const createMandate = Effect.fn("createMandate")(function* (
       const current = yield* tryReadStream({ organization, stream: { mandate: holder.resource } })
       return { resource: mandateResourceOf(current.state.mandate, current.now), replayed: true }
     }
-    const body = yield* validBody(decodeCreate(request.body))
+    const body = yield* validBody(decodeCreate(admitted.body))
     const proposed = yield* validBody(proposeTerms(body, loaded.now, zones.isKnown))
     const time_zones = yield* fixTimeZones(proposed)
     const { now } = loaded
@@ -120,12 +131,15 @@ export const createMandate = Effect.fn("createMandate")(function* (
   return yield* untilAppended(Effect.succeed(JSON.stringify([organization, key.name])), attempt)
 })
 
+/** What names a mandate, as a caller gave it. */
+export const readMandatePath = pathReader("mandateId")
+
 /** Reads a mandate (part 4, GET /v1/mandates/{mandate_id}). */
 export const readMandate = Effect.fn("readMandate")(function* (query: {
   readonly organization: string
   readonly mandateId: string
-}): Effect.fn.Return<Mandate, NotFound | StoreUnavailable, MandateStore | Randomness> {
-  const current = yield* readMandateStream(query)
+}): Effect.fn.Return<Mandate, OrganizationUnknown | NotFound | StoreUnavailable, MandateStore | Randomness> {
+  const current = yield* readMandateStream(yield* readMandatePath(query))
   return mandateResourceOf(current.state.mandate, current.now)
 })
 
@@ -151,6 +165,12 @@ const settleListed = Effect.fnUntraced(function* (
   if (due.length > DUE_STREAMS_PER_LIST) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
 })
 
+const readListQuery = listReader({
+  limit: pageLimit,
+  state: Schema.optionalKey(MandateStateName),
+  subjectReference: Schema.optionalKey(Text)
+})
+
 /** Lists mandates, newest first (part 4, GET /v1/mandates). */
 export const listMandates = Effect.fn("listMandates")(function* (query: {
   readonly organization: string
@@ -158,23 +178,27 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
   readonly subjectReference?: string
   readonly cursor?: string
   readonly limit: number
-}): Effect.fn.Return<ListPage<Mandate>, InvalidCursor | StoreUnavailable, MandateStore | Randomness> {
+}): Effect.fn.Return<
+  ListPage<Mandate>,
+  QueryRefusal | InvalidCursor | StoreUnavailable,
+  MandateStore | Randomness
+> {
+  const { cursor, limit, organization, state, subjectReference } = yield* readListQuery(query)
   const store = yield* MandateStore
-  const { organization, state, subjectReference } = query
   const scope = {
     list: "mandates",
     organization,
     state: state ?? "",
     subject_reference: subjectReference ?? ""
   }
-  const after = yield* identifierCursor(scope, "mnd_", query.cursor)
+  const after = yield* identifierCursor(scope, "mnd_", cursor)
   const list = yield* settledList({
     read: store.listMandates({
       organization,
       ...(state === undefined ? {} : { state }),
       ...(subjectReference === undefined ? {} : { subjectReference }),
       ...(after === undefined ? {} : { after }),
-      limit: query.limit
+      limit
     }),
     isDue: (read) => read.due.length > 0,
     settle: (read) => settleListed(organization, read.due)
@@ -182,7 +206,7 @@ export const listMandates = Effect.fn("listMandates")(function* (query: {
   return listPageOf(
     scope,
     list.mandates,
-    query.limit,
+    limit,
     (mandate) => mandate.terms.mandate_id,
     (mandate) => mandateResourceOf(mandate, list.now)
   )
@@ -193,11 +217,12 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
   request: WriteRequest & { readonly mandateId: string }
 ): Effect.fn.Return<
   WriteResult<Mandate>,
-  IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable,
-  MandateStore | Randomness
+  WriteRefusal | IdempotencyKeyReused | CommitmentReused | Refusal | StoreUnavailable,
+  MandateStore | Randomness | Deployment
 > {
-  const { mandateId } = request
-  const { replayed, stream } = yield* writeStream(request, {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE, ["mandateId"])
+  const { mandateId } = admitted.path
+  const { replayed, stream } = yield* writeStream(admitted, {
     operation: {
       operation: KEYED_ROUTES.revokeMandate,
       path: { mandate_id: mandateId }
@@ -210,6 +235,18 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
   return { resource: mandateResourceOf(stream.state.mandate, stream.now), replayed }
 })
 
+const INSTANT_RULE = "must be an instant of the years 0001 to 9999, in nanoseconds"
+
+const readPeriodsQuery = listReader(
+  {
+    limit: pageLimit,
+    from: Schema.optionalKey(
+      Schema.BigInt.check(Schema.makeFilter(isWritableInstant, { message: INSTANT_RULE }))
+    )
+  },
+  "mandateId"
+)
+
 /** Periods of a mandate from an instant on (part 4, GET /v1/mandates/{mandate_id}/periods). */
 export const listPeriods = Effect.fn("listPeriods")(function* (query: {
   readonly organization: string
@@ -218,20 +255,23 @@ export const listPeriods = Effect.fn("listPeriods")(function* (query: {
   readonly limit: number
 }): Effect.fn.Return<
   { readonly data: ReadonlyArray<PeriodEntry> },
-  NotFound | StoreUnavailable,
+  QueryRefusal | NotFound | StoreUnavailable,
   MandateStore | Randomness
 > {
-  const { state, now } = yield* readMandateStream(query)
+  const { from, limit, ...path } = yield* readPeriodsQuery(query)
+  const { state, now } = yield* readMandateStream(path)
   const { startsAt, endsAt, periods } = prepareTerms(state.mandate.terms)
   return {
     data: periods.flatMap(({ rule, zone }, period) =>
-      periodsFrom(rule, zone, { startsAt, endsAt }, query.from ?? now, query.limit).map((span) => {
+      periodsFrom(rule, zone, { startsAt, endsAt }, from ?? now, limit).map((span) => {
         const { startsAt, endsAt, ...caps } = span
         return { period, starts_at: formatNanos(startsAt), ends_at: formatNanos(endsAt), ...caps }
       })
     )
   }
 })
+
+const readEventsQuery = listReader({ limit: pageLimit }, "mandateId")
 
 /**
  * The journal of a mandate, ascending (part 7, GET /v1/mandates/{mandate_id}/events). Entries are the canonical texts of
@@ -244,21 +284,22 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
   readonly limit: number
 }): Effect.fn.Return<
   ListPage<string>,
-  InvalidCursor | HistoryChanged | NotFound | StoreUnavailable,
+  QueryRefusal | InvalidCursor | HistoryChanged | NotFound | StoreUnavailable,
   MandateStore | Randomness
 > {
+  const { cursor, limit, mandateId, organization } = yield* readEventsQuery(query)
   const store = yield* MandateStore
-  const scope = { list: "events", mandate_id: query.mandateId }
-  const position = yield* journalCursor(scope, query.cursor)
+  const scope = { list: "events", mandate_id: mandateId }
+  const position = yield* journalCursor(scope, cursor)
   const afterSeq = position?.seq ?? 0
-  const current = yield* readMandateStream(query)
+  const current = yield* readMandateStream({ organization, mandateId })
   const found = yield* store.journal({
-    organization: query.organization,
-    mandate: query.mandateId,
+    organization,
+    mandate: mandateId,
     // Includes the cursor's own event: its hash tells whether the history is still the one that was read.
     afterSeq: Math.max(afterSeq - 1, 0),
     uptoSeq: current.head.seq,
-    limit: query.limit + 2
+    limit: limit + 2
   })
   if (position !== undefined && !isAt(position, found[0])) return yield* new HistoryChanged()
   const texts = position === undefined ? found : found.slice(1)
@@ -266,7 +307,7 @@ export const listEvents = Effect.fn("listEvents")(function* (query: {
   return listPageOf(
     scope,
     numbered,
-    query.limit,
+    limit,
     (entry) => journalPosition(entry.seq, entry.text),
     (entry) => entry.text
   )

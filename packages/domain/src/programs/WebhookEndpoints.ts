@@ -10,9 +10,19 @@ import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webho
 import { Effect, Redacted } from "effect"
 import { identifierCursor, listPageOf } from "../engine/Cursor.ts"
 import { type KeyedOperation, keyedOperation, optionallyKeyed } from "../engine/IdempotencyKey.ts"
+import { listReader, pageLimit, pathReader, type QueryRefusal } from "../engine/ProgramQuery.ts"
 import { untilAppended } from "../engine/UntilAppended.ts"
-import { validBody, type WriteRequest, type WriteResult } from "../engine/WriteRequest.ts"
+import {
+  admitWrite,
+  BARE_WRITE,
+  LIFECYCLE_WRITE,
+  validBody,
+  type WriteRefusal,
+  type WriteRequest,
+  type WriteResult
+} from "../engine/WriteRequest.ts"
 import { makeIdentifier } from "../Identifiers.ts"
+import type { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
 import { type SealContext, SecretSealer } from "../ports/SecretSealer.ts"
@@ -22,6 +32,7 @@ import {
   type IdempotencyKeyReused,
   type InvalidCursor,
   NotFound,
+  type OrganizationUnknown,
   StateConflict,
   ValidationFailed,
   WebhookEndpointLimitReached,
@@ -78,18 +89,19 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
   request: WriteRequest
 ): Effect.fn.Return<
   WriteResult<WebhookEndpoint>,
-  | ValidationFailed
+  | WriteRefusal
   | IdempotencyKeyReused
   | NotFound
   | WebhookTargetNotAllowed
   | WebhookEndpointLimitReached
   | StoreUnavailable,
-  WebhookStore | WebhookTransport | SecretSealer | Randomness
+  WebhookStore | WebhookTransport | SecretSealer | Randomness | Deployment
 > {
+  const admitted = yield* admitWrite(request, LIFECYCLE_WRITE)
   const store = yield* WebhookStore
   const transport = yield* WebhookTransport
-  const organization = request.organization.id
-  const key = keyedOperation(request, CREATE)
+  const organization = admitted.organization.id
+  const key = keyedOperation(admitted, CREATE)
   let isChecked = false
   const attempt = Effect.gen(function* () {
     const { held, now } = yield* store.loadEndpoint({ organization, idempotencyKey: key.name })
@@ -97,7 +109,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
       yield* key.check(held)
       return { resource: yield* readEndpoint({ organization, endpointId: held.resource }), replayed: true }
     }
-    const body = yield* validBody(decodeCreate(request.body))
+    const body = yield* validBody(decodeCreate(admitted.body))
     const repeated = repeatedEntries(body.event_types ?? [], ["event_types"])
     if (repeated.length > 0) return yield* new ValidationFailed({ errors: repeated })
     if (!isChecked) {
@@ -133,23 +145,29 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
   return yield* untilAppended(webhookTurn(organization), attempt)
 })
 
+const readListQuery = listReader({ limit: pageLimit })
+
 /** Endpoints that are not deleted, newest first (part 8, GET /v1/webhook-endpoints). */
 export const listWebhookEndpoints = Effect.fn("listWebhookEndpoints")(function* (query: {
   readonly organization: string
   readonly cursor?: string
   readonly limit: number
-}): Effect.fn.Return<ListPage<WebhookEndpoint>, InvalidCursor | StoreUnavailable, WebhookStore> {
+}): Effect.fn.Return<
+  ListPage<WebhookEndpoint>,
+  QueryRefusal | InvalidCursor | StoreUnavailable,
+  WebhookStore
+> {
+  const { cursor, limit, organization } = yield* readListQuery(query)
   const store = yield* WebhookStore
-  const { organization } = query
   const scope = { list: "webhook_endpoints", organization }
-  const after = yield* identifierCursor(scope, "whe_", query.cursor)
+  const after = yield* identifierCursor(scope, "whe_", cursor)
   // The store lists them all: there are few.
   const all = yield* store.listEndpoints(organization)
   const rest = all.filter(({ endpoint }) => after === undefined || endpoint.id < after)
   return listPageOf(
     scope,
-    rest.slice(0, query.limit + 1),
-    query.limit,
+    rest.slice(0, limit + 1),
+    limit,
     ({ endpoint }) => endpoint.id,
     (stored) => webhookEndpointOf(stored)
   )
@@ -190,10 +208,14 @@ const readEndpoint = (path: EndpointPath) =>
     Effect.catchTag("IdempotencyKeyReused", (never) => Effect.die(never))
   )
 
+const readEndpointPath = pathReader("endpointId")
+
 /** Reads an endpoint, deleted ones included (part 8, GET /v1/webhook-endpoints/{id}). */
 export const readWebhookEndpoint = Effect.fn("readWebhookEndpoint")(
-  (path: EndpointPath): Effect.Effect<WebhookEndpoint, NotFound | StoreUnavailable, WebhookStore> =>
-    readEndpoint(path)
+  (
+    path: EndpointPath
+  ): Effect.Effect<WebhookEndpoint, OrganizationUnknown | NotFound | StoreUnavailable, WebhookStore> =>
+    Effect.flatMap(readEndpointPath(path), readEndpoint)
 )
 
 interface EndpointChange {
@@ -204,18 +226,19 @@ interface EndpointChange {
 }
 
 /** Changes an endpoint, once per idempotency key if there is one; without a change it writes only to claim the key. */
-const writeEndpoint = <E, R>(
+const writeEndpoint = Effect.fnUntraced(function* <E, R>(
   request: WriteRequest & { readonly endpointId: string },
   operation: string,
   change: (stored: StoredEndpoint, now: Instant) => Effect.Effect<EndpointChange, E, R>
-): Effect.Effect<
+): Effect.fn.Return<
   WriteResult<WebhookEndpoint>,
-  E | NotFound | IdempotencyKeyReused | StoreUnavailable,
-  R | WebhookStore
-> => {
-  const { endpointId } = request
-  const organization = request.organization.id
-  const key = optionallyKeyed(request, { operation, path: { webhook_endpoint_id: endpointId } })
+  E | WriteRefusal | NotFound | IdempotencyKeyReused | StoreUnavailable,
+  R | WebhookStore | Deployment
+> {
+  const admitted = yield* admitWrite(request, BARE_WRITE, ["endpointId"])
+  const { endpointId } = admitted.path
+  const organization = admitted.organization.id
+  const key = optionallyKeyed(admitted, { operation, path: { webhook_endpoint_id: endpointId } })
   const attempt = Effect.gen(function* () {
     const store = yield* WebhookStore
     const { isReplay, now, stored } = yield* loadEndpoint({ organization, endpointId }, key)
@@ -235,7 +258,7 @@ const writeEndpoint = <E, R>(
     // The response to a reactivation is the last one with `missed_since`.
     return { resource: webhookEndpointOf({ ...stored, endpoint: next, revision }, secret), replayed: false }
   })
-  return untilAppended(
+  return yield* untilAppended(
     webhookTurn(organization),
     // Only a new endpoint can reach the limit.
     attempt.pipe(Effect.catchTag("EndpointLimitReached", (never) => Effect.die(never)))
@@ -244,7 +267,7 @@ const writeEndpoint = <E, R>(
     E | NotFound | IdempotencyKeyReused | StoreUnavailable,
     R | WebhookStore
   >
-}
+})
 
 const refuseDeleted = ({ endpoint }: StoredEndpoint): Effect.Effect<void, StateConflict> =>
   endpoint.status === "deleted"

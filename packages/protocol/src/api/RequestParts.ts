@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { described } from "../Described.ts"
 import { integerBetween } from "../Mandate.ts"
+import { IDEMPOTENCY_KEY_PATTERN } from "../request/IdempotencyKey.ts"
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../request/ListPage.ts"
 
 /** Most entries per policy period of GET periods, unless the query says otherwise. */
@@ -27,7 +28,7 @@ export const subjectParams = {
 
 /** 1 to 255 visible ASCII characters (part 3). */
 export const IdempotencyKey = described(
-  Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,255}$/u)),
+  Schema.String.check(Schema.isPattern(IDEMPOTENCY_KEY_PATTERN)),
   "A key of your own for each operation: 1 to 255 visible ASCII characters, a UUID for instance. Send the same key when you repeat the operation. Scoped to the organization.",
   "9f3c1f52-3b8e-4a6c-9f1e-7d2a5b6c8d90"
 )

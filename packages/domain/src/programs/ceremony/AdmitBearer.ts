@@ -1,9 +1,11 @@
 import { Effect, type Redacted } from "effect"
+import { readSecret } from "../../approval/BearerSecret.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
 import type { ApprovalSessionBound, ApprovalSessionClosed } from "../../Refusals.ts"
 import {
   type Bearer,
+  bearerOf,
   checkBrowser,
   type LoggedContext,
   loadOpenSession,
@@ -23,9 +25,9 @@ export const admitBearer = Effect.fn("admitBearer")(function* (query: {
   ApprovalSessionClosed | ApprovalSessionBound | StoreUnavailable,
   MandateStore | Randomness
 > {
-  const { token } = query
+  const { token } = yield* bearerOf(query)
   const { session } = yield* untilSessionRecorded(token, loadOpenSession(token))
-  const cookie = query.cookieOf(session.id)
+  const cookie = readSecret(query.cookieOf(session.id))
   yield* checkBrowser(session, cookie, query.ceremony ? "may_bind" : "must_be_bound")
   return { bearer: { token, cookie }, about: loggedContext(session) }
 })

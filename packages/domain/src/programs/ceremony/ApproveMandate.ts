@@ -1,10 +1,12 @@
 import type { JsonValue } from "@svc/protocol/json/Json"
+import type { RequestBody } from "@svc/protocol/request/RequestBody"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
 import { readAuthenticationResponse } from "../../approval/PasskeyResponse.ts"
 import { approvalRecord } from "../../approval/SignedStatement.ts"
 import { afterApprovalWith, candidatePasskeys } from "../../approval/SubjectPasskeys.ts"
-import { validBody } from "../../engine/WriteRequest.ts"
+import { givenMembers } from "../../engine/GivenMembers.ts"
+import { checkJson, validBody } from "../../engine/WriteRequest.ts"
 import { Deployment } from "../../ports/Deployment.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import { PasskeyVerifier } from "../../ports/PasskeyVerifier.ts"
@@ -17,6 +19,7 @@ import {
 } from "../../Refusals.ts"
 import {
   type Bearer,
+  bearerOf,
   loadBearerSession,
   recordDecision,
   refusePasskey,
@@ -25,7 +28,7 @@ import {
 
 /** Approves the mandate with a passkey (part 6, POST /approve/{token}/approval). */
 export const approveMandate = Effect.fn("approveMandate")(function* (
-  request: Bearer & { readonly body: JsonValue }
+  request: Bearer & { readonly body: JsonValue | RequestBody }
 ): Effect.fn.Return<
   { readonly redirect_to: string },
   | ValidationFailed
@@ -35,12 +38,15 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
   | StoreUnavailable,
   MandateStore | Randomness | Deployment | PasskeyVerifier
 > {
+  const bearer = yield* bearerOf(request)
+  // Copied now; what is wrong with it is told only to who may act.
+  const body = checkJson(givenMembers(request, ["body"]).body)
   const { rpId, approvalOrigin: origin } = yield* Deployment
   const verifier = yield* PasskeyVerifier
   const attempt = Effect.gen(function* () {
-    const open = yield* loadBearerSession(request, "must_be_bound")
+    const open = yield* loadBearerSession(bearer, "must_be_bound")
     const { current, session } = open
-    const response = yield* validBody(readAuthenticationResponse(request.body))
+    const response = yield* validBody(readAuthenticationResponse(yield* Effect.fromResult(body)))
     const { challenge } = session
     if (challenge?.step !== "approve") return yield* new PasskeyVerificationFailed()
     const { subject } = current
@@ -67,5 +73,5 @@ export const approveMandate = Effect.fn("approveMandate")(function* (
       subject: { expected: subject.revision, next: afterApprovalWith(subject, used) }
     })
   })
-  return yield* untilSessionRecorded(request.token, attempt)
+  return yield* untilSessionRecorded(bearer.token, attempt)
 })

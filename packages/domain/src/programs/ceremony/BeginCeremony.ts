@@ -15,9 +15,16 @@ import { Deployment } from "../../ports/Deployment.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Organizations } from "../../ports/Organizations.ts"
 import { Randomness } from "../../ports/Randomness.ts"
-import { type ApprovalSessionBound, type ApprovalSessionClosed, EnrolmentNotAllowed } from "../../Refusals.ts"
+import {
+  type ApprovalSessionBound,
+  type ApprovalSessionClosed,
+  EnrolmentNotAllowed,
+  type ValidationFailed
+} from "../../Refusals.ts"
 import {
   type Bearer,
+  bearerOf,
+  languageOf,
   loadBearerSession,
   organizationNameOf,
   recordSession,
@@ -59,12 +66,14 @@ const cookieSeconds = (session: ApprovalSessionState, now: Instant): number =>
  * (part 6, POST /approve/{token}/ceremony).
  */
 export const beginCeremony = Effect.fn("beginCeremony")(function* (
-  bearer: Bearer & { readonly language: Language }
+  request: Bearer & { readonly language: Language }
 ): Effect.fn.Return<
   CeremonyStep,
-  ApprovalSessionClosed | ApprovalSessionBound | EnrolmentNotAllowed | StoreUnavailable,
+  ApprovalSessionClosed | ApprovalSessionBound | EnrolmentNotAllowed | ValidationFailed | StoreUnavailable,
   MandateStore | Randomness | Organizations | Deployment
 > {
+  const bearer = yield* bearerOf(request)
+  const language = yield* languageOf(request)
   const { rpId } = yield* Deployment
   const randomness = yield* Randomness
   const drawBytes = () => randomness.bytes(CEREMONY_RANDOM_BYTES)
@@ -84,7 +93,7 @@ export const beginCeremony = Effect.fn("beginCeremony")(function* (
             sessionId: session.id,
             terms,
             organizationName,
-            display: displayLines(terms, organizationName, now, bearer.language),
+            display: displayLines(terms, organizationName, now, language),
             nonce: draw()
           })
     const challenge: OpenChallenge =

@@ -1,6 +1,7 @@
+import type { MemberFault } from "@svc/protocol/Problem"
 import { Effect, type Redacted, Result } from "effect"
 import type { ApprovalSessionState, SubjectCredentials } from "../../approval/ApprovalSessionState.ts"
-import { secretHash } from "../../approval/BearerSecret.ts"
+import { readSecret, secretHash } from "../../approval/BearerSecret.ts"
 import {
   decidedSession,
   isBoundBrowser,
@@ -8,19 +9,49 @@ import {
   sessionStateAt,
   withoutChallenge
 } from "../../approval/SessionLifecycle.ts"
+import { isLanguage, LANGUAGES, type Language } from "../../approval/StatementLanguage.ts"
 import { appendDue, appendFacts } from "../../engine/AppendFacts.ts"
 import { asOf, type CurrentStream } from "../../engine/CurrentStream.ts"
+import { givenMembers } from "../../engine/GivenMembers.ts"
 import { mandateTurnKey, StreamTurns } from "../../engine/StreamTurns.ts"
 import { mandateOf, type TurnKey, untilAppended } from "../../engine/UntilAppended.ts"
 import { type Command, decide } from "../../mandate/Decide.ts"
 import { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import { Organizations } from "../../ports/Organizations.ts"
-import { ApprovalSessionBound, ApprovalSessionClosed, PasskeyVerificationFailed } from "../../Refusals.ts"
+import {
+  ApprovalSessionBound,
+  ApprovalSessionClosed,
+  PasskeyVerificationFailed,
+  ValidationFailed
+} from "../../Refusals.ts"
 
 /** Who acts in a ceremony: the bearer of the token, in the browser that holds the cookie. */
 export interface Bearer {
   readonly token: Redacted.Redacted<string>
   readonly cookie: Redacted.Redacted<string> | undefined
+}
+
+/** Who acts, as a caller gave it. A malformed token is refused like an unknown one, and a malformed cookie like none. */
+export const bearerOf = (given: unknown): Effect.Effect<Bearer, ApprovalSessionClosed> => {
+  const { cookie, token: secret } = givenMembers(given, ["token", "cookie"])
+  const token = readSecret(secret)
+  return token === undefined
+    ? Effect.fail(new ApprovalSessionClosed())
+    : Effect.succeed({ token, cookie: readSecret(cookie) })
+}
+
+/** The language that a caller wants the page in. */
+export const languageOf = (given: unknown): Effect.Effect<Language, ValidationFailed> => {
+  const { language } = givenMembers(given, ["language"])
+  return isLanguage(language)
+    ? Effect.succeed(language)
+    : Effect.fail(new ValidationFailed({ errors: [UNKNOWN_LANGUAGE] }))
+}
+
+const UNKNOWN_LANGUAGE: MemberFault = {
+  pointer: "/language",
+  code: "invalid_value",
+  detail: `must be one of ${LANGUAGES.join(", ")}`
 }
 
 /** The identifiers that the log line of a request to the approval origin carries. */

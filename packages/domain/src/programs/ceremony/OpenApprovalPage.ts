@@ -8,9 +8,11 @@ import { type WayToApprove, wayToApprove } from "../../approval/SubjectPasskeys.
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Organizations } from "../../ports/Organizations.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
-import type { ApprovalSessionClosed } from "../../Refusals.ts"
+import type { ApprovalSessionClosed, ValidationFailed } from "../../Refusals.ts"
 import {
+  bearerOf,
   type LoggedContext,
+  languageOf,
   loadOpenSession,
   loggedContext,
   organizationNameOf,
@@ -33,14 +35,16 @@ export const openApprovalPage = Effect.fn("openApprovalPage")(function* (query: 
     readonly expiresAt: Instant
     readonly about: LoggedContext
   },
-  ApprovalSessionClosed | StoreUnavailable,
+  ApprovalSessionClosed | ValidationFailed | StoreUnavailable,
   MandateStore | Randomness | Organizations
 > {
-  const { current, session } = yield* untilSessionRecorded(query.token, loadOpenSession(query.token))
+  const { token } = yield* bearerOf(query)
+  const language = yield* languageOf(query)
+  const { current, session } = yield* untilSessionRecorded(token, loadOpenSession(token))
   const organizationName = yield* organizationNameOf(current.organization)
   return {
     organizationName,
-    ...displayLines(current.state.mandate.terms, organizationName, current.now, query.language),
+    ...displayLines(current.state.mandate.terms, organizationName, current.now, language),
     way: wayToApprove(session, current.subject),
     returnAddress: returnAddress(session),
     now: current.now,

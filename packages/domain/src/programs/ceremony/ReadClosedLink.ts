@@ -1,6 +1,8 @@
 import { Effect, type Redacted } from "effect"
+import { readSecret } from "../../approval/BearerSecret.ts"
 import { type ClosedCause, closedCause } from "../../approval/ClosedCause.ts"
 import { isBoundBrowser, returnAddress } from "../../approval/SessionLifecycle.ts"
+import { givenMembers } from "../../engine/GivenMembers.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
 import type { Randomness } from "../../ports/Randomness.ts"
 import { type LoggedContext, loadSession, loggedContext, untilSessionRecorded } from "./CeremonySession.ts"
@@ -25,10 +27,12 @@ export const readClosedLink = Effect.fn("readClosedLink")(function* (query: {
   /** The cookie's name holds the session's identifier, so it is picked once that is known. */
   readonly cookieOf: (sessionId: string) => Redacted.Redacted<string> | undefined
 }): Effect.fn.Return<ClosedLink, StoreUnavailable, MandateStore | Randomness> {
-  const found = yield* untilSessionRecorded(query.token, loadSession(query.token))
+  const token = readSecret(givenMembers(query, ["token"]).token)
+  if (token === undefined) return UNKNOWN_LINK
+  const found = yield* untilSessionRecorded(token, loadSession(token))
   if (found === undefined) return UNKNOWN_LINK
   const { current, session } = found
-  const isBound = isBoundBrowser(session, query.cookieOf(session.id))
+  const isBound = isBoundBrowser(session, readSecret(query.cookieOf(session.id)))
   const leadsBack = isBound || session.boundTo === undefined
   return {
     cause: closedCause(session, current.state.mandate, isBound),

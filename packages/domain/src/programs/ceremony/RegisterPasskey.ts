@@ -1,10 +1,12 @@
 import type { JsonValue } from "@svc/protocol/json/Json"
+import type { RequestBody } from "@svc/protocol/request/RequestBody"
 import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
 import { readRegistrationResponse } from "../../approval/PasskeyResponse.ts"
 import { withoutChallenge } from "../../approval/SessionLifecycle.ts"
 import { isKnownCredential, mayEnrol } from "../../approval/SubjectPasskeys.ts"
-import { validBody } from "../../engine/WriteRequest.ts"
+import { givenMembers } from "../../engine/GivenMembers.ts"
+import { checkJson, validBody } from "../../engine/WriteRequest.ts"
 import { makeIdentifier } from "../../Identifiers.ts"
 import { Deployment } from "../../ports/Deployment.ts"
 import type { MandateStore, StoreUnavailable } from "../../ports/MandateStore.ts"
@@ -19,6 +21,7 @@ import {
 } from "../../Refusals.ts"
 import {
   type Bearer,
+  bearerOf,
   loadBearerSession,
   recordSession,
   refusePasskey,
@@ -30,7 +33,7 @@ import {
  * (part 6, POST /approve/{token}/passkey).
  */
 export const registerPasskey = Effect.fn("registerPasskey")(function* (
-  request: Bearer & { readonly body: JsonValue }
+  request: Bearer & { readonly body: JsonValue | RequestBody }
 ): Effect.fn.Return<
   { readonly passkey_id: string },
   | ValidationFailed
@@ -41,12 +44,15 @@ export const registerPasskey = Effect.fn("registerPasskey")(function* (
   | StoreUnavailable,
   MandateStore | Randomness | Deployment | PasskeyVerifier
 > {
+  const bearer = yield* bearerOf(request)
+  // Copied now; what is wrong with it is told only to who may act.
+  const body = checkJson(givenMembers(request, ["body"]).body)
   const { rpId, approvalOrigin } = yield* Deployment
   const verifier = yield* PasskeyVerifier
   const attempt = Effect.gen(function* () {
-    const open = yield* loadBearerSession(request, "must_be_bound")
+    const open = yield* loadBearerSession(bearer, "must_be_bound")
     const { current, session } = open
-    const response = yield* validBody(readRegistrationResponse(request.body))
+    const response = yield* validBody(readRegistrationResponse(yield* Effect.fromResult(body)))
     if (!mayEnrol(session.enrolment, current.subject)) return yield* new EnrolmentNotAllowed()
     const { challenge } = session
     if (challenge?.step !== "register") return yield* new PasskeyVerificationFailed()
@@ -68,5 +74,5 @@ export const registerPasskey = Effect.fn("registerPasskey")(function* (
     })
     return { passkey_id: id }
   })
-  return yield* untilSessionRecorded(request.token, attempt)
+  return yield* untilSessionRecorded(bearer.token, attempt)
 })
