@@ -1,3 +1,4 @@
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, Stale } from "@svc/domain/ports/MandateStore"
@@ -50,7 +51,8 @@ export const layer: Layer.Layer<StoragePorts> = Layer.effectContext(
       Context.add(DueLeases, dueLeases(state)),
       Context.add(WebhookStore, webhookStore(state)),
       Context.add(StoreCleaning, { clean: (step) => answerAtNow(state, (now) => clean(state, step, now)) }),
-      Context.add(StoreHealth, { faults: Effect.succeed([]) })
+      Context.add(StoreHealth, { faults: Effect.succeed([]) }),
+      Context.add(StreamTurns, makeTurns())
     )
   })
 )

@@ -1,6 +1,7 @@
 import type { ConnectionOptions } from "node:tls"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -236,7 +237,8 @@ export const portsWith = (
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),
-    Context.add(StoreHistory, makeStoreHistory(clients))
+    Context.add(StoreHistory, makeStoreHistory(clients)),
+    Context.add(StreamTurns, makeTurns())
   )
 }
 

@@ -54,13 +54,13 @@ export const operationsOn = ({ caller, committed, mandate, next }: History, now:
     ["read authorization", caller.readAuthorization(committed)],
     [
       "propose",
-      Effect.tap(caller.propose(mandate, proposalBody(number), `key ${number}`), ({ resource }) =>
+      Effect.tap(caller.propose(mandate, proposalBody(number), `operation-${number}`), ({ resource }) =>
         Effect.sync(() => {
           open = resource.id
         })
       )
     ],
-    ["replay", caller.propose(mandate, proposalBody(number), `key ${number}`)],
+    ["replay", caller.propose(mandate, proposalBody(number), `operation-${number}`)],
     [
       "commit",
       Effect.suspend(() =>

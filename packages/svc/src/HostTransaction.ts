@@ -1,8 +1,7 @@
-import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { HostSessionUnsuitable } from "@svc/store-postgres/HostStore"
-import { Cause, Context, Effect, Exit, Option, Scope } from "effect"
+import { Cause, type Context, Effect, Exit, Option, Scope } from "effect"
 import type { ServiceRuntime } from "./ServiceRuntime.ts"
 import { type Store, StoreWithin } from "./Store.ts"
 import { SvcError } from "./SvcError.ts"
@@ -16,8 +15,8 @@ const errorOf = (cause: Cause.Cause<unknown>): TypeError | SvcError => {
 }
 
 /**
- * Runs a function with the storage ports of a host's transaction. Its commands take turns and are combined among themselves
- * alone: one of another caller, combined with them, would be answered before the host commits.
+ * Runs a function with the storage ports of a host's transaction. They bring turns of their own, so that its commands are
+ * combined among themselves alone: one of another caller, combined with them, would be answered before the host commits.
  */
 export const withinTransaction = async <A>(
   runtime: ServiceRuntime,
@@ -32,7 +31,7 @@ export const withinTransaction = async <A>(
   try {
     const ports = await runtime.run(Effect.exit(Scope.provide(within(client), scope)))
     if (Exit.isFailure(ports)) throw errorOf(ports.cause)
-    return await run(Context.add(ports.value, StreamTurns, makeTurns()))
+    return await run(ports.value)
   } finally {
     await Effect.runPromise(Scope.close(scope, Exit.void))
   }

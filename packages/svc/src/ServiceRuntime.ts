@@ -1,4 +1,3 @@
-import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
@@ -63,8 +62,6 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
     PasskeyVerifierOnDemand.layer,
     WebhookTransportHttp.layer({ loopbackAllowed: false }),
     Layer.succeed(Deployment, deploymentOf(options, mounts)),
-    // Commands on one mandate are combined, which those of two services, whose stores may differ, must never be.
-    Layer.sync(StreamTurns, makeTurns),
     rateLimitOf(options)
   )
   const registered = Layer.effectDiscard(

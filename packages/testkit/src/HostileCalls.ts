@@ -1,3 +1,4 @@
+import { assert } from "@effect/vitest"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { EventFeed, FEED_START } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -50,7 +51,6 @@ import type { MemberFault } from "@svc/protocol/Problem"
 import { formatInstant } from "@svc/protocol/Timestamp"
 import { Cause, Effect, Exit, Layer, ManagedRuntime, Redacted } from "effect"
 import * as fc from "fast-check"
-import { assert } from "vitest"
 import {
   HOSTILE_VALUES,
   type HostileValue,

@@ -237,6 +237,9 @@ export const makeTurns = (): Turns => {
 /**
  * Turns within this process: of those with one key, one at a time goes on, or several in one go, in the order in which they
  * came. Waiting in line is cheaper than losing races, and nobody starves.
+ *
+ * Each store brings turns of its own, so that services on different stores in one process do not wait for each other. The
+ * default, for a store that brings none, is one for the process.
  */
 export class StreamTurns extends Context.Reference<Turns>("@svc/domain/engine/StreamTurns", {
   defaultValue: makeTurns

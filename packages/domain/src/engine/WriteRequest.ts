@@ -62,17 +62,20 @@ export const admitWrite = <const Path extends string = never>(
   rule: WriteRule,
   path: ReadonlyArray<Path> = []
 ): Effect.Effect<AdmittedWrite<Path>, WriteRefusal, Deployment> =>
-  Deployment.use(({ environment }) => {
+  Deployment.use(({ environment }): Effect.Effect<AdmittedWrite<Path>, WriteRefusal> => {
     const given = givenMembers<string>(request, ["organization", "idempotencyKey", "body", ...path])
-    const admitted = Result.gen(function* () {
-      return {
-        organization: yield* checkOrganization(given.organization, environment),
-        idempotencyKey: yield* checkIdempotencyKey(given.idempotencyKey, rule),
-        body: yield* checkBody(given.body, rule),
-        path: pathTexts(given, path)
-      }
+    const organization = checkOrganization(given.organization, environment)
+    if (Result.isFailure(organization)) return Effect.fail(organization.failure)
+    const idempotencyKey = checkIdempotencyKey(given.idempotencyKey, rule)
+    if (Result.isFailure(idempotencyKey)) return Effect.fail(idempotencyKey.failure)
+    const body = checkBody(given.body, rule)
+    if (Result.isFailure(body)) return Effect.fail(body.failure)
+    return Effect.succeed({
+      organization: organization.success,
+      idempotencyKey: idempotencyKey.success,
+      body: body.success,
+      path: pathTexts(given, path)
     })
-    return Effect.fromResult(admitted)
   })
 
 const checkOrganization = (
