@@ -32,8 +32,9 @@ export const publishedName = (specifier: string, names: PublishedNames): string 
   return packageOf(specifier) === OWN_FRONT ? `${names.front}${specifier.slice(OWN_FRONT.length)}` : specifier
 }
 
-/** Imports as the compiler writes them: a statement begins its line. */
-const IMPORTED = /(^(?:import|export)\b[^"'`;]*?\bfrom |^import |\bimport\()"([^"\n]+)"/gmu
+/** Imports as the compiler writes them: a statement begins its line, or that of an example in a comment. */
+const IMPORTED =
+  /(^(?: *\* )?(?:import|export)\b[^"'`;]*?\bfrom |^(?: *\* )?import |\bimport\()"([^"\n]+)"/gmu
 
 const COMMENT = /^\s*\/\*[\s\S]*?\*\//gmu
 
