@@ -1,3 +1,5 @@
+import { packageOf } from "../../checks/Imports.ts"
+
 /** The scope of the packages' names in this repository. */
 const OWN_SCOPE = "@svc"
 
@@ -14,13 +16,6 @@ export interface PublishedNames {
 
 /** To publish under other names, change them here: the sources keep theirs, and the build writes these. */
 export const PUBLISHED_NAMES: PublishedNames = { scope: OWN_SCOPE, front: OWN_FRONT }
-
-/** The package that an import names, without its subpath. */
-export const packageOf = (specifier: string): string =>
-  specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/")
 
 /** Whether an import names a package of this repository. */
 export const isOwn = (specifier: string): boolean =>

@@ -4,9 +4,9 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { publint } from "publint"
+import { ROOT } from "../../checks/Imports.ts"
 import { type InstalledPackages, installPackages, oldestNode, output } from "./InstalledPackages.ts"
 import { contentsOf, PINNED_CONTENTS } from "./PinnedContents.ts"
-import { ROOT } from "./PublishedWorkspaces.ts"
 import type { Tarball } from "./Tarballs.ts"
 
 /** Longest that packing and installing may take, in milliseconds. */
