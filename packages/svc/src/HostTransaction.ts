@@ -8,7 +8,7 @@ import { type Store, StoreWithin } from "./Store.ts"
 import { SvcError } from "./SvcError.ts"
 
 /** The error of a transaction that the service cannot work in. */
-const errorOf = (cause: Cause.Cause<unknown>): Error => {
+const errorOf = (cause: Cause.Cause<unknown>): TypeError | SvcError => {
   const fault = Option.getOrUndefined(Cause.findErrorOption(cause))
   return fault instanceof HostSessionUnsuitable
     ? new TypeError(`transaction: ${fault.detail}.`)
@@ -30,7 +30,7 @@ export const withinTransaction = async <A>(
     throw new TypeError("transaction: the store of this service is not a Postgres server.")
   const scope = Effect.runSync(Scope.make())
   try {
-    const ports = await runtime.runPromise(Effect.exit(Scope.provide(within(client), scope)))
+    const ports = await runtime.run(Effect.exit(Scope.provide(within(client), scope)))
     if (Exit.isFailure(ports)) throw errorOf(ports.cause)
     return await run(Context.add(ports.value, StreamTurns, makeTurns()))
   } finally {

@@ -1,6 +1,7 @@
-import { assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { StreamTurns } from "@svc/domain/engine/StreamTurns"
-import { Effect } from "effect"
+import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
+import { Effect, Exit, Layer, Scope } from "effect"
 import { approveOn } from "../test/EndUser.ts"
 import {
   approvedMandate,
@@ -12,8 +13,10 @@ import {
 } from "../test/Shop.ts"
 import { layer, readMandate } from "./effect.ts"
 import { createService, type Service, type ServiceOptions, SvcError } from "./index.ts"
+import { memory } from "./memory.ts"
 import { pglite } from "./pglite.ts"
 import { ServiceParts } from "./Service.ts"
+import { StoreLayer } from "./Store.ts"
 
 const refusalOf = async (call: Promise<unknown>): Promise<SvcError> => {
   const outcome = await call.then(
@@ -24,13 +27,23 @@ const refusalOf = async (call: Promise<unknown>): Promise<SvcError> => {
   return outcome as SvcError
 }
 
-for (const [name, store] of [
-  ["in memory", undefined],
-  ["on PGlite", pglite]
+const folders = Effect.runSync(Scope.make())
+
+afterAll(() => Effect.runPromise(Scope.close(folders, Exit.void)))
+
+/** A store in a folder of its own. */
+const inFolder = async () => ({
+  store: pglite({ folder: await Effect.runPromise(Scope.provide(preparedPglite, folders)) }),
+  masterKey: new Uint8Array(32)
+})
+
+for (const [name, storage] of [
+  ["in memory", () => ({})],
+  ["on PGlite", inFolder]
 ] as const) {
   describe(`a service ${name}`, () => {
     it("walks the whole lifecycle, the approval by fetch with plain requests", async () => {
-      const shop = makeShop(store === undefined ? {} : { store: store() })
+      const shop = makeShop(await storage())
       const service = createService(shop.serviceOptions)
       const face = service.forOrganization(shop.id)
       const mandate = await approvedMandate(shop, face, service.fetch)
@@ -118,7 +131,7 @@ describe("a service", () => {
     assert.strictEqual((await refusalOf(second.forOrganization(one.id).mandates.get(id))).code, "not_found")
     await first.close()
     assert.lengthOf((await second.forOrganization(one.id).mandates.list()).data, 0)
-    const turnsOf = (service: Service) => service[ServiceParts].runtime.runPromise(StreamTurns)
+    const turnsOf = (service: Service) => service[ServiceParts].runtime.run(StreamTurns)
     assert.notStrictEqual(await turnsOf(second), await turnsOf(createService(other.serviceOptions)))
     await second.close()
   })
@@ -186,19 +199,77 @@ describe("a service", () => {
     await service.close()
   })
 
+  it("is unavailable while its store cannot be opened, and tries again", async () => {
+    let isDown = true
+    const working = memory()
+    const failed = new Error("the database does not answer")
+    const shop = makeShop({
+      store: {
+        ...working,
+        [StoreLayer]: Layer.unwrap(
+          Effect.suspend(() => (isDown ? Effect.fail(failed) : Effect.succeed(working[StoreLayer])))
+        )
+      }
+    })
+    const service = createService(shop.serviceOptions)
+    const unavailable = await refusalOf(service.forOrganization(shop.id).mandates.list())
+    assert.deepStrictEqual([unavailable.code, unavailable.retryable], ["store_unavailable", true])
+    const health = () => service.fetch(new Request("http://localhost:3000/mandates/healthz"))
+    const answer = await health()
+    const problem = await answer.json()
+    assert.deepStrictEqual(
+      [answer.status, answer.headers.get("retry-after"), problem.code, problem.request_id],
+      [503, "1", "store_unavailable", answer.headers.get("x-request-id")]
+    )
+    const opening = await service.ready().then(
+      () => "open",
+      (error: unknown) => String(error)
+    )
+    assert.include(opening, "the database does not answer")
+    isDown = false
+    assert.strictEqual((await health()).status, 200)
+    await service.close()
+  })
+
+  it("lets calls finish that were made before it is closed", async () => {
+    const shop = makeShop(await inFolder())
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    await service.ready()
+    const created = Promise.all(
+      Array.from({ length: 5 }, (_, at) => face.mandates.create(newMandate(`user_${at}`)))
+    )
+    await service.close()
+    assert.lengthOf(await created, 5)
+  })
+
+  it("refuses an API key whose settings are not valid", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const late = await refusalOf(service.createApiKey(shop.id, { expiresAt: "tomorrow" }))
+    assert.deepStrictEqual(
+      late.errors.map(({ pointer }) => pointer),
+      ["/expiresAt"]
+    )
+    const much = await refusalOf(service.createApiKey(shop.id, { scopes: ["admin" as "read"] }))
+    assert.deepStrictEqual(
+      much.errors.map(({ pointer }) => pointer),
+      ["/scopes"]
+    )
+    await service.close()
+  })
+
   it("refuses calls after it was closed", async () => {
     const shop = makeShop()
     const service = createService(shop.serviceOptions)
     await service.ready()
     await service.close()
-    const outcome = await service
-      .forOrganization(shop.id)
-      .mandates.list()
-      .then(
-        () => "done",
-        () => "refused"
-      )
-    assert.strictEqual(outcome, "refused")
+    const refused = await refusalOf(service.forOrganization(shop.id).mandates.list())
+    assert.deepStrictEqual([refused.code, refused.message], ["store_unavailable", "The service is closed."])
+    assert.strictEqual(
+      (await service.fetch(new Request("http://localhost:3000/mandates/healthz"))).status,
+      503
+    )
   })
 
   for (const [what, wrong, message] of [

@@ -3,12 +3,14 @@ import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organiz
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
-import { Refused } from "@svc/http-server/http/ProblemResponse"
+import { problemOf, type RefusalFacts, Refused } from "@svc/http-server/http/ProblemResponse"
 import { type DomainRefusal, refusing } from "@svc/http-server/http/RefusalProblem"
+import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
 import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
-import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
+import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted, Result } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -16,7 +18,7 @@ import { withinTransaction } from "./HostTransaction.ts"
 import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
 import { type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
-import { makeRuntime, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
+import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
 import { SvcError } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
@@ -26,7 +28,7 @@ export const ServiceParts: unique symbol = Symbol("svc/ServiceParts")
 export interface Service {
   /**
    * Answers a request for the API or the approval page with the path that `baseUrl` and `approvalUrl` give them. Never
-   * rejects.
+   * rejects: while the store cannot be opened it answers 503, and the next request tries again.
    */
   readonly fetch: (request: Request) => Promise<Response>
   /** The resources of an organization. */
@@ -59,12 +61,16 @@ export interface Service {
   ) => Promise<A>
   /** Opens the store and starts the workers, which the first call does otherwise. Rejects if the store cannot be opened. */
   readonly ready: () => Promise<void>
-  /** Finishes what is under way, stops the workers and closes the store. Calls after it are refused. */
+  /**
+   * Lets calls and `fetch` finish, stops the workers and closes the store; what comes later is refused. A host that uses
+   * `toNodeHandler` closes its server first.
+   */
   readonly close: () => Promise<void>
   readonly [ServiceParts]: {
     readonly runtime: ServiceRuntime
     readonly app: ServiceApp
     readonly mounts: Mounts
+    readonly baseUrl: string
   }
 }
 
@@ -77,6 +83,28 @@ const unknownOrganization = new Refused({
   detail: "There is no such organization in this environment."
 })
 
+const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
+
+const refuseKeySettings = ({
+  expiresAt,
+  scopes = SCOPES
+}: {
+  readonly expiresAt: string | undefined
+  readonly scopes: ReadonlyArray<ApiKeyScope> | undefined
+}): Effect.Effect<void, Refused> => {
+  const faults = [
+    ...(expiresAt === undefined || parseTimestamp(expiresAt) !== undefined
+      ? []
+      : [{ pointer: "/expiresAt", code: "invalid_value", detail: "Must be an RFC 3339 time in UTC." }]),
+    ...(scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope))
+      ? []
+      : [{ pointer: "/scopes", code: "invalid_value", detail: `Must be some of ${SCOPES.join(", ")}.` }])
+  ]
+  return faults.length === 0
+    ? Effect.void
+    : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
+}
+
 const organizationNamed = Effect.fnUntraced(function* (id: string, { environment }: ServiceOptions) {
   const found: Organization | undefined = yield* (yield* Organizations).find(id)
   return found?.environment === environment ? found : yield* unknownOrganization
@@ -88,6 +116,13 @@ const errorOf = (cause: Cause.Cause<Refused>): SvcError => {
   return new SvcError(refused ?? { code: "internal_error" })
 }
 
+/** The refusal of what comes to a service that is closed, or whose store cannot be opened now. */
+const notOpen = (fault: unknown): RefusalFacts => ({
+  code: "store_unavailable",
+  ...(fault instanceof ServiceClosed ? { detail: "The service is closed." } : {}),
+  headers: { "retry-after": "1" }
+})
+
 const makeRun =
   (runtime: ServiceRuntime) =>
   async <A>(program: Effect.Effect<A, DomainRefusal | Refused, Services>): Promise<A> => {
@@ -96,20 +131,33 @@ const makeRun =
         ? Effect.logError("a call failed unexpectedly", cause)
         : Effect.void
     )
-    const exit = await runtime.runPromise(Effect.exit(logged))
+    const exit = await runtime.run(Effect.exit(logged)).catch((cause: unknown) => {
+      throw Object.assign(new SvcError(notOpen(cause)), { cause })
+    })
     if (Exit.isSuccess(exit)) return exit.value
     throw errorOf(exit.cause)
   }
 
+/** The response while the store cannot be opened. */
+export const notOpenResponse = (fault: unknown, baseUrl: string): Response => {
+  const requestId = makeRequestId()
+  const refused = notOpen(fault)
+  const problem = problemOf(refused, { requestId, baseUrl, route: undefined })
+  const headers = { "content-type": PROBLEM_MEDIA_TYPE, [REQUEST_ID_HEADER]: requestId, ...refused.headers }
+  return new Response(JSON.stringify(problem), { status: problem.status, headers })
+}
+
 const makeFetch =
-  (runtime: ServiceRuntime, app: ServiceApp): Service["fetch"] =>
+  (runtime: ServiceRuntime, app: ServiceApp, options: ServiceOptions): Service["fetch"] =>
   (request) =>
-    runtime.runPromise(
-      Effect.map(
-        Effect.provideService(app, HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(request)),
-        (response) => HttpServerResponse.toWeb(response, { withoutBody: request.method === "HEAD" })
+    runtime
+      .run(
+        Effect.map(
+          Effect.provideService(app, HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(request)),
+          (response) => HttpServerResponse.toWeb(response, { withoutBody: request.method === "HEAD" })
+        )
       )
-    )
+      .catch((fault: unknown) => notOpenResponse(fault, options.baseUrl))
 
 /**
  * Makes a service within this process. Options that contradict each other throw a `TypeError`; the store is opened by the
@@ -155,7 +203,7 @@ export const createService = (options: ServiceOptions): Service => {
       : made
   )
   return {
-    fetch: makeFetch(runtime, app),
+    fetch: makeFetch(runtime, app, options),
     forOrganization: facesOf(Context.empty()),
     transaction: (client, within) =>
       withinTransaction(runtime, options.store, client, (ports) =>
@@ -165,6 +213,7 @@ export const createService = (options: ServiceOptions): Service => {
       run(
         Effect.gen(function* () {
           const organization = yield* organizationNamed(organizationId, options)
+          yield* refuseKeySettings({ expiresAt, scopes })
           const { bytes } = yield* Randomness
           const now = yield* Clock.currentTimeMillis
           const id = formatIdentifier("key_", now, bytes(IDENTIFIER_RANDOM_BYTES))
@@ -188,9 +237,11 @@ export const createService = (options: ServiceOptions): Service => {
       if (Result.isSuccess(verified)) return verified.success.payload
       throw new TypeError(`The evidence is not valid: ${verified.failure.reason}.`)
     },
-    ready: () => runtime.runPromise(Effect.void),
-    close: () => runtime.dispose(),
-    [ServiceParts]: { runtime, app, mounts }
+    ready: async () => {
+      await runtime.opened()
+    },
+    close: runtime.close,
+    [ServiceParts]: { runtime, app, mounts, baseUrl: options.baseUrl }
   }
 }
 

@@ -80,9 +80,58 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
   )
 }
 
-/** The services of one `createService`, opened at first use or by `ready`, apart from those of any other. */
-export const makeRuntime = (options: ServiceOptions, mounts: Mounts) =>
-  ManagedRuntime.make(servicesOf(options, mounts))
+type ServicesLayer = ReturnType<typeof servicesOf>
+export type Services = Layer.Success<ServicesLayer>
 
-export type ServiceRuntime = ReturnType<typeof makeRuntime>
-export type Services = ServiceRuntime extends ManagedRuntime.ManagedRuntime<infer R, unknown> ? R : never
+/** The services of one `createService`, apart from those of any other. */
+export interface ServiceRuntime {
+  /** Opens the services unless they are open; a failure is that of this attempt alone. */
+  readonly opened: () => Promise<ManagedRuntime.ManagedRuntime<Services, unknown>>
+  /** Runs an effect with the open services, and keeps them open until it has ended. */
+  readonly run: <A>(effect: Effect.Effect<A, never, Services>) => Promise<A>
+  /** Lets what runs end, then closes the services. */
+  readonly close: () => Promise<void>
+}
+
+/** The service was closed. */
+export class ServiceClosed extends Error {
+  override readonly name = "ServiceClosed"
+}
+
+/** Opens the services at first use. Throws if the options contradict each other. */
+export const makeRuntime = (options: ServiceOptions, mounts: Mounts): ServiceRuntime => {
+  const layer = servicesOf(options, mounts)
+  const underWay = new Set<Promise<unknown>>()
+  let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
+  let isClosed = false
+
+  const opened: ServiceRuntime["opened"] = async () => {
+    if (isClosed) throw new ServiceClosed("the service is closed")
+    current ??= ManagedRuntime.make(layer)
+    const attempt = current
+    try {
+      await attempt.context()
+      return attempt
+    } catch (cause) {
+      // The next call tries again: a database may come back.
+      if (current === attempt) current = undefined
+      await attempt.dispose()
+      throw cause
+    }
+  }
+  const kept = <A>(work: Promise<A>): Promise<A> => {
+    underWay.add(work)
+    const end = () => underWay.delete(work)
+    work.then(end, end)
+    return work
+  }
+  return {
+    opened,
+    run: (effect) => kept(opened().then((runtime) => runtime.runPromise(effect))),
+    close: async () => {
+      isClosed = true
+      await Promise.allSettled(underWay)
+      await current?.dispose()
+    }
+  }
+}

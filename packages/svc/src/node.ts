@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Scope } from "effect"
-import { isPathOf, type Service, ServiceParts } from "./Service.ts"
+import { isPathOf, notOpenResponse, type Service, ServiceParts } from "./Service.ts"
 
 /** A request handler of `node:http`; hosts that chain handlers get their `next` called for what is not the service's. */
 export type NodeHandler = (
@@ -9,6 +9,26 @@ export type NodeHandler = (
   response: ServerResponse,
   next?: (error?: unknown) => void
 ) => void
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void
+
+/** The handler with the open services, made by the first request that finds them open. */
+const makeHandle = (service: Service): (() => Promise<Handle>) => {
+  const { app, runtime } = service[ServiceParts]
+  let made: Handle | undefined
+  return async () => {
+    const opened = await runtime.opened()
+    made ??= await opened.runPromise(
+      Effect.flatMap(Scope.make(), (scope) => NodeHttpServer.makeHandler(app, { scope }))
+    )
+    return made
+  }
+}
+
+const refuse = async (answer: Response, response: ServerResponse): Promise<void> => {
+  const text = await answer.text()
+  response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(text)
+}
 
 /**
  * A handler for `node:http` and whatever hands on its requests. Mount it in front of body parsers: it reads bodies itself.
@@ -25,18 +45,13 @@ export type NodeHandler = (
  * ```
  */
 export const toNodeHandler = (service: Service): NodeHandler => {
-  const { app, runtime } = service[ServiceParts]
-  const made = runtime.runPromise(
-    Effect.flatMap(Scope.make(), (scope) => NodeHttpServer.makeHandler(app, { scope }))
-  )
-  // A failure to open the store is thrown again for every request, and by `ready`.
-  made.catch(() => undefined)
+  const handleOf = makeHandle(service)
   return (request, response, next) => {
     const target = request.originalUrl ?? request.url ?? ""
     if (next !== undefined && !isPathOf(service, target, request.headers.host)) return next()
-    made.then(
+    handleOf().then(
       (handle) => handle(request, response),
-      (fault) => (next === undefined ? response.writeHead(503, { "retry-after": "1" }).end() : next(fault))
+      (fault: unknown) => refuse(notOpenResponse(fault, service[ServiceParts].baseUrl), response)
     )
   }
 }

@@ -65,10 +65,12 @@ export const readBody = (
 const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refused> =>
   Effect.callback((resume) => {
     if (message.destroyed) return resume(Effect.fail(brokenOff))
+    const { socket } = message
     const chunks: Array<Buffer> = []
     let bytes = 0
     const stop = () => {
       message.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak)
+      socket.off("close", onBreak)
     }
     const discard = () => {
       stop()
@@ -90,6 +92,8 @@ const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refus
       resume(Effect.fail(brokenOff))
     }
     message.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak)
+    // A message whose response was sent meanwhile, because it does not parse, does not close with its socket.
+    socket.on("close", onBreak)
     return Effect.sync(discard)
   })
 

@@ -7,7 +7,7 @@ import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentReque
 import type { HttpRoute, RouteServices } from "./HttpRoute.ts"
 import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
-import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
+import { REQUEST_ID_HEADER, requestIdOf } from "./RequestId.ts"
 import { makeRouteTable, type RouteMatch } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
 import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
@@ -60,9 +60,11 @@ const responseTo = <R>(
   request: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
 ): Effect.Effect<Response, never, R> => {
-  if (match._tag !== "Route") return Effect.succeed(respondWithProblem(routingRefusal(match, request), facts))
-  const refused = headerFault(request) ?? framingFault(request)
-  if (refused !== undefined) return Effect.succeed(respondWithProblem(refused, facts))
+  const unframed = framingFault(request)
+  const refused =
+    match._tag === "Route" ? (headerFault(request) ?? unframed) : routingRefusal(match, request, unframed)
+  if (refused !== undefined || match._tag !== "Route")
+    return Effect.succeed(respondWithProblem(refused!, facts))
   const { params, route } = match
   return Effect.catchCause(
     // The server runs this in an uninterruptible region.
@@ -86,7 +88,7 @@ const factsOf = (
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {
-    requestId: makeRequestId(),
+    requestId: requestIdOf(request.source),
     baseUrl,
     route,
     clientAddress: clientAddressOf(peer, headers["x-forwarded-for"], trustedProxies),
@@ -137,11 +139,14 @@ const withLiteralPath = (
 
 const routingRefusal = (
   match: Exclude<RouteMatch<unknown>, { readonly _tag: "Route" }>,
-  { url }: HttpServerRequest.HttpServerRequest
-): Refused =>
-  match._tag === "NotFound"
-    ? new Refused({ code: hasBadEscape(url) ? "malformed_request" : "not_found" })
-    : new Refused({ code: "method_not_allowed", headers: { allow: match.allow } })
+  { url }: HttpServerRequest.HttpServerRequest,
+  unframed: Refused | undefined
+): Refused => {
+  const close = unframed?.headers ?? {}
+  return match._tag === "NotFound"
+    ? new Refused({ code: hasBadEscape(url) ? "malformed_request" : "not_found", headers: close })
+    : new Refused({ code: "method_not_allowed", headers: { allow: match.allow, ...close } })
+}
 
 const ENDS_CHUNKED = /(?:^|,)[ \t]*chunked[ \t]*$/iu
 
@@ -264,6 +269,13 @@ const MICROSECONDS_PER_MILLISECOND = 1000
 /** Logged status of a request whose client disconnected before the response; the code that nginx uses. */
 const CLIENT_CLOSED_REQUEST = 499
 
+/** The status that the client is sent: another one where the request was refused while its body was read. */
+const statusOf = (exit: Exit.Exit<Response>, request: HttpServerRequest.HttpServerRequest): number => {
+  if (!Exit.isSuccess(exit)) return CLIENT_CLOSED_REQUEST
+  const sent = messageOf(request) && NodeHttpServerRequest.toServerResponse(request)
+  return sent?.headersSent === true ? sent.statusCode : exit.value.status
+}
+
 /** The annotations about the client. */
 const clientAnnotations = (
   { clientAddress }: RequestFacts,
@@ -278,7 +290,7 @@ const clientAnnotations = (
 
 const logRequest = <R>(
   answered: Effect.Effect<Response, never, R>,
-  { headers, method }: HttpServerRequest.HttpServerRequest,
+  request: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
 ): Effect.Effect<Response, never, R> =>
   Effect.flatMap(Clock.currentTimeNanos, (began) =>
@@ -287,9 +299,9 @@ const logRequest = <R>(
         Effect.logInfo("request").pipe(
           Effect.annotateLogs({
             ...annotationsOf(facts),
-            method,
-            ...clientAnnotations(facts, headers["user-agent"]),
-            status: Exit.isSuccess(exit) ? exit.value.status : CLIENT_CLOSED_REQUEST,
+            method: request.method,
+            ...clientAnnotations(facts, request.headers["user-agent"]),
+            status: statusOf(exit, request),
             duration_ms: Number((ended - began) / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
           })
         )

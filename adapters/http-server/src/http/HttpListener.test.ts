@@ -568,6 +568,8 @@ describe("a request body (parts 1 and 2)", () => {
   )
 })
 
+const PIPELINED = "GET /v1/things/a HTTP/1.1\r\nHost: x\r\n\r\n"
+
 describe("refusals below the routes (part 2)", () => {
   for (const [what, bytes, status, code] of [
     ["rubbish", "rubbish\r\n\r\n", 400, "malformed_request"],
@@ -626,6 +628,59 @@ describe("refusals below the routes (part 2)", () => {
       Effect.gen(function* () {
         const { port } = yield* start({ requestTimeoutMs: 50 })
         assertProblem(yield* raw(port, bytes), 408, "request_timeout")
+      })
+    )
+  }
+
+  const POST = `POST /v1/things HTTP/1.1\r\nHost: x\r\n${JSON_TYPE}\r\n`
+
+  for (const [what, bytes, status, requestTimeoutMs] of [
+    ["a body that ends too soon", `${POST}Content-Length: 9\r\n\r\n{`, 400, undefined],
+    ["a chunked body that ends too soon", `${POST}Transfer-Encoding: chunked\r\n\r\n9\r\n{`, 400, undefined],
+    ["a bad chunk", `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, 400, undefined],
+    ["a body that takes too long", `${POST}Content-Length: 9\r\n\r\n{`, 408, 50]
+  ] as const) {
+    it.live(
+      `${what}: the request that waits for it ends, and is logged by the id and status that were sent`,
+      () =>
+        Effect.gen(function* () {
+          const { log, port } = yield* start(requestTimeoutMs === undefined ? {} : { requestTimeoutMs })
+          const socket = yield* Effect.promise(() => openConnection(port))
+          const received = new Promise<string>((resolve) => {
+            let all = ""
+            socket.on("data", (chunk) => {
+              all += chunk
+            })
+            socket.once("close", () => resolve(all))
+          })
+          socket.write(bytes)
+          if (requestTimeoutMs === undefined) socket.end()
+          const answer = parseAnswer(yield* Effect.promise(() => received))
+          while (log.length < 2) yield* Effect.sleep("5 millis")
+          const lines = log.map(({ message, request_id: id }) => [message, id])
+          const id = answer.headers["x-request-id"]
+          assert.deepStrictEqual(lines, [
+            ["request refused", id],
+            ["request", id]
+          ])
+          assert.include(log[1], { route: "/v1/things", status })
+          assert.strictEqual(answer.status, status)
+        })
+    )
+  }
+
+  for (const [target, status] of [
+    ["POST /nowhere", 404],
+    ["PATCH /v1/things", 405]
+  ] as const) {
+    it.live(`${target} with a body whose end cannot be told is ${status}, and the connection ends`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const first = `${target} HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`
+        const received = yield* Effect.promise(() => exchange(port, first + PIPELINED))
+        const answer = parseAnswer(received)
+        assert.deepStrictEqual([answer.status, answer.headers.connection], [status, "close"])
+        assert.lengthOf(received.split("HTTP/1.1 ").slice(1), 1)
       })
     )
   }

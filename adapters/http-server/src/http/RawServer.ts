@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { PROBLEM_MEDIA_TYPE, type ProblemCode } from "@svc/protocol/Problem"
 import { problemOf, Refused } from "./ProblemResponse.ts"
-import { makeRequestId, REQUEST_ID_HEADER } from "./RequestId.ts"
+import { makeRequestId, REQUEST_ID_HEADER, requestIdOf } from "./RequestId.ts"
 
 /** Largest header section, in bytes (part 1). */
 export const MAX_HEADER_BYTES = 16 * 1024
@@ -128,8 +128,18 @@ const serializeRequests = (server: Server): Connections => {
 }
 
 const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connections: Connections): void => {
-  const refusal = (code: ProblemCode, socket: Duplex, more: Readonly<Record<string, string>> = {}) => {
-    const requestId = makeRequestId()
+  const refusal = (
+    code: ProblemCode,
+    socket: Duplex,
+    {
+      more = {},
+      request
+    }: {
+      readonly more?: Readonly<Record<string, string>>
+      readonly request?: IncomingMessage | undefined
+    } = {}
+  ) => {
+    const requestId = request === undefined ? makeRequestId() : requestIdOf(request)
     options.onRefused?.({ requestId, code, peer: (socket as Socket).remoteAddress })
     const refused = new Refused({ code })
     const problem = problemOf(refused, { requestId, baseUrl: options.baseUrl, route: undefined })
@@ -159,7 +169,7 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
     const [first, second] = answers
     // A response that has begun cannot be replaced, and with two pending ones the client could not attribute the problem.
     if (first?.headersSent === true || second !== undefined) return void socket.destroy()
-    const answer = refusal(codeOf(error), socket)
+    const answer = refusal(codeOf(error), socket, { request: first?.req })
     if (first === undefined) return writeRaw(socket, answer)
     first.writeHead(answer.status, answer.headers).end(answer.body)
     linger(socket)
@@ -172,7 +182,10 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
     const pending = lastOf(connections.get(socket))
     // A response written now would be taken for that of the pending request.
     if (pending !== undefined) return endAfter(socket, pending)
-    writeRaw(socket, refusal("method_not_allowed", socket, { allow: "GET, HEAD, POST, PUT, DELETE" }))
+    writeRaw(
+      socket,
+      refusal("method_not_allowed", socket, { more: { allow: "GET, HEAD, POST, PUT, DELETE" } })
+    )
   })
 }
 
