@@ -13,6 +13,7 @@ const STABLE_EFFECT =
 /** What each kind of package may build on: protocol <- domain <- adapters <- examples. The command and the library put adapters together. */
 const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/protocol$/, /^$/],
+  [/^@svc\/client$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
   [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli)/],
@@ -105,6 +106,15 @@ describe("dependencies", () => {
       offences(named("@svc/domain"), (specifier) => specifier.startsWith("@svc/protocol/api")),
       []
     )
+  })
+
+  it("lets the client import nothing but itself", () => {
+    assert.isAbove(named("@svc/client").length, 10)
+    assert.deepStrictEqual(
+      offences(named("@svc/client"), (specifier) => !specifier.startsWith(".")),
+      []
+    )
+    assert.deepStrictEqual(all.find(({ name }) => name === "@svc/client")?.dependencies, [])
   })
 
   it("points dependencies one way", () => {

@@ -1,0 +1,52 @@
+/** Longest delay that a timer takes, in milliseconds; it fires at once for a longer one. */
+export const TIMER_MAX_MILLISECONDS = 2 ** 31 - 1
+
+/** Why a signal of {@link withTimeLimit} was aborted when its time was over. */
+export class TimeIsOver extends Error {
+  override readonly name = "TimeoutError"
+}
+
+/**
+ * Runs a task under a signal that is aborted when its time is over, or with the signal given. Rejects then even if the task
+ * pays no attention: with {@link TimeIsOver}, or with the reason of the signal.
+ */
+export const withTimeLimit = async <A>(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+  task: (signal: AbortSignal) => Promise<A>
+): Promise<A> => {
+  const controller = new AbortController()
+  let end: (reason: unknown) => void = () => {}
+  const ended = new Promise<never>((_, reject) => {
+    end = (reason) => {
+      reject(reason)
+      controller.abort(reason)
+    }
+  })
+  const onAbort = () => end(signal?.reason)
+  const timer = setTimeout(
+    () => end(new TimeIsOver(`the ${milliseconds} ms were over`)),
+    Math.min(milliseconds, TIMER_MAX_MILLISECONDS)
+  )
+  signal?.addEventListener("abort", onAbort, { once: true })
+  try {
+    return await Promise.race([ended, task(controller.signal)])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener("abort", onAbort)
+  }
+}
+
+/** Resolves after so many milliseconds, and rejects with the signal's reason when that is aborted before. */
+export const sleep = (milliseconds: number, signal: AbortSignal | undefined): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", end)
+      resolve()
+    }, milliseconds)
+    signal?.addEventListener("abort", end, { once: true })
+  })

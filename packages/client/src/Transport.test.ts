@@ -1,0 +1,267 @@
+import { assert, describe, it } from "@effect/vitest"
+import {
+  API_KEY,
+  json,
+  lost,
+  optionsOf,
+  problem,
+  type Step,
+  scriptedFetch,
+  silence
+} from "../test/ScriptedFetch.ts"
+import { createClient, type MandateInput, SvcError } from "./index.ts"
+
+const INPUT: MandateInput = {
+  kind: "SINGLE",
+  subject_reference: "user_8f2",
+  policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
+  window: { ends_at: "2030-01-01T00:00:00Z" }
+}
+
+const clientOf = (...steps: ReadonlyArray<Step>) => {
+  const { fetch, sent } = scriptedFetch(...steps)
+  return { sent, svc: createClient(optionsOf(fetch)) }
+}
+
+const failureOf = async (call: Promise<unknown>): Promise<SvcError> => {
+  const failure = await call.then(
+    () => undefined,
+    (error) => error
+  )
+  assert.instanceOf(failure, SvcError)
+  return failure
+}
+
+const created = () => json({ id: "mnd_1" }, 201)
+
+describe("a write", () => {
+  it("is sent under one key, with one body, however often it is tried", async () => {
+    const input = { ...INPUT }
+    const { sent, svc } = clientOf(
+      () => {
+        // What the caller does with its object afterwards changes nothing.
+        Object.assign(input, { kind: "RECURRING" })
+        return lost()
+      },
+      problem(503, "store_unavailable"),
+      new Response("<html>", { status: 502 }),
+      created()
+    )
+    assert.strictEqual((await svc.mandates.create(input)).id, "mnd_1")
+    assert.lengthOf(sent, 4)
+    assert.lengthOf(new Set(sent.map(({ headers }) => headers.get("idempotency-key"))), 1)
+    for (const { body, headers, method, url } of sent) {
+      assert.deepStrictEqual(body, INPUT)
+      assert.deepStrictEqual([method, url.href], ["POST", "https://api.example/prefix/v1/mandates"])
+      assert.strictEqual(headers.get("authorization"), `Bearer ${API_KEY}`)
+      assert.match(headers.get("idempotency-key") ?? "", /^[\x21-\x7e]{1,255}$/u)
+    }
+  })
+
+  it("has a key of its own, or the one it is given", async () => {
+    const { sent, svc } = clientOf(created(), created(), created())
+    await svc.mandates.create(INPUT)
+    await svc.mandates.create(INPUT)
+    await svc.mandates.create(INPUT, { idempotencyKey: "order-7" })
+    const keys = sent.map(({ headers }) => headers.get("idempotency-key"))
+    assert.lengthOf(new Set(keys), 3)
+    assert.strictEqual(keys[2], "order-7")
+  })
+
+  it("that failed for good names its key, to be repeated under it", async () => {
+    const { sent, svc } = clientOf(lost, lost, created())
+    const failure = await failureOf(svc.mandates.create(INPUT, { retries: 1 }))
+    assert.strictEqual(failure.code, "network_error")
+    assert.isTrue(failure.retryable)
+    assert.match(
+      failure.message,
+      /POST \/v1\/mandates: fetch failed \(connect ECONNREFUSED\)\. Whether it was carried out is unknown/u
+    )
+    await svc.mandates.create(INPUT, { idempotencyKey: failure.idempotencyKey })
+    assert.lengthOf(new Set(sent.map(({ headers }) => headers.get("idempotency-key"))), 1)
+  })
+
+  it.each(["", "a b", "é", "x".repeat(256), "a\n"])(
+    "under the key %j is not sent",
+    async (idempotencyKey) => {
+      const { sent, svc } = clientOf()
+      const failure = await failureOf(svc.mandates.create(INPUT, { idempotencyKey }))
+      assert.strictEqual(failure.code, "invalid_argument")
+      assert.lengthOf(sent, 0)
+    }
+  )
+
+  it("of what is no JSON is not sent", async () => {
+    const { sent, svc } = clientOf()
+    const failure = await failureOf(svc.mandates.create({ ...INPUT, description: 1n as never }))
+    assert.strictEqual(failure.code, "invalid_argument")
+    assert.lengthOf(sent, 0)
+  })
+})
+
+describe("a failure", () => {
+  it.each([
+    [409, "idempotency_key_reused"],
+    [401, "api_key_invalid"],
+    [404, "not_found"],
+    [422, "validation_failed"],
+    [418, "a_code_to_come"]
+  ])("of %d %s is final", async (status, code) => {
+    const { sent, svc } = clientOf(problem(status, code))
+    const failure = await failureOf(svc.mandates.get("mnd_1"))
+    assert.deepStrictEqual([failure.code, failure.status, failure.retryable], [code, status, false])
+    assert.lengthOf(sent, 1)
+  })
+
+  it("goes by retryable, not by the status", async () => {
+    const final = clientOf(problem(503, "store_unavailable", { retryable: false }))
+    assert.isFalse((await failureOf(final.svc.mandates.get("mnd_1"))).retryable)
+    const passing = clientOf(problem(418, "a_code_to_come", { retryable: true }), json({ id: "mnd_1" }))
+    assert.strictEqual((await passing.svc.mandates.get("mnd_1")).id, "mnd_1")
+  })
+
+  it("carries what the problem document says", async () => {
+    const errors = [{ pointer: "/policy/currency", code: "invalid_value", detail: "Must be a current code." }]
+    const members = { errors, current_state: "EXPIRED", resource_id: "aut_1" }
+    const { svc } = clientOf(problem(422, "validation_failed", members))
+    const failure = await failureOf(svc.mandates.create(INPUT, { idempotencyKey: "k" }))
+    assert.deepInclude(failure, {
+      name: "SvcError",
+      code: "validation_failed",
+      status: 422,
+      errors,
+      requestId: "req-1",
+      currentState: "EXPIRED",
+      resourceId: "aut_1",
+      idempotencyKey: "k"
+    })
+    assert.strictEqual(
+      failure.message,
+      "A title. What is wrong. /policy/currency: Must be a current code (validation_failed, request req-1)"
+    )
+  })
+
+  it.each([
+    ["a redirect", () => new Response(null, { status: 302, headers: { location: "https://evil.example" } })],
+    ["a page in place of a resource", () => new Response("<html>", { status: 403 })],
+    ["another success", () => json({ id: "mnd_1" }, 203)]
+  ])("is %s", async (_, response) => {
+    const { sent, svc } = clientOf(response, response)
+    const failure = await failureOf(svc.mandates.get("mnd_1", { retries: 0 }))
+    assert.strictEqual(failure.code, "unexpected_response")
+    assert.lengthOf(sent, 1)
+  })
+
+  it.each([
+    ["cut in its JSON", () => new Response('{"id":"mn', { status: 200 })],
+    ["not an object", () => json([])],
+    [
+      "cut in its stream",
+      () =>
+        new Response(
+          new ReadableStream({
+            start: (controller) => controller.enqueue(new TextEncoder().encode('{"id":')),
+            pull: (controller) => controller.error(new TypeError("terminated"))
+          }),
+          { status: 200 }
+        )
+    ]
+  ])("that is an answer %s is tried again", async (_, response) => {
+    const { sent, svc } = clientOf(response, json({ id: "mnd_1" }))
+    assert.strictEqual((await svc.mandates.get("mnd_1")).id, "mnd_1")
+    assert.lengthOf(sent, 2)
+  })
+
+  it("never shows the API key", async () => {
+    const failures = [
+      await failureOf(clientOf(lost).svc.mandates.create(INPUT, { retries: 0 })),
+      await failureOf(clientOf(problem(401, "api_key_invalid")).svc.mandates.get("mnd_1")),
+      await failureOf(clientOf(() => new Response("", { status: 404 })).svc.mandates.get("mnd_1"))
+    ]
+    for (const failure of failures) {
+      assert.notInclude(`${failure.stack} ${JSON.stringify(failure)} ${String(failure.cause)}`, API_KEY)
+    }
+    assert.notInclude(JSON.stringify(clientOf().svc), API_KEY)
+  })
+})
+
+describe("the time of an attempt", () => {
+  it("ends an attempt that is not answered, and another one follows", async () => {
+    const { sent, svc } = clientOf(silence, json({ id: "mnd_1" }))
+    assert.strictEqual((await svc.mandates.get("mnd_1", { timeout: 1 })).id, "mnd_1")
+    assert.isTrue(sent[0]?.signal.aborted)
+  })
+
+  it("ends one whose body does not come, and one whose fetch ignores its signal", async () => {
+    const endless = () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))
+    const deaf = () => new Promise<Response>(() => {})
+    for (const step of [endless, deaf]) {
+      const failure = await failureOf(clientOf(step).svc.mandates.get("mnd_1", { timeout: 1, retries: 0 }))
+      assert.deepStrictEqual([failure.code, failure.retryable], ["timeout", true])
+    }
+  })
+
+  it.each([0, -1, Number.NaN, 2 ** 31])(
+    "of %d ms is refused, and so is such a number of retries",
+    async (n) => {
+      const { sent, svc } = clientOf()
+      assert.strictEqual(
+        (await failureOf(svc.mandates.get("mnd_1", { timeout: n }))).code,
+        "invalid_argument"
+      )
+      if (!(n >= 0)) {
+        assert.strictEqual(
+          (await failureOf(svc.mandates.get("mnd_1", { retries: n }))).code,
+          "invalid_argument"
+        )
+        assert.throws(() => createClient({ ...optionsOf(fetch), retries: n }), SvcError)
+        assert.throws(() => createClient({ ...optionsOf(fetch), backoff: { initial: n } }), SvcError)
+      }
+      assert.lengthOf(sent, 0)
+    }
+  )
+})
+
+describe("a signal", () => {
+  it("that was aborted before lets nothing be sent", async () => {
+    const { sent, svc } = clientOf()
+    const failure = await failureOf(svc.mandates.get("mnd_1", { signal: AbortSignal.abort("enough") }))
+    assert.deepStrictEqual([failure.code, failure.cause, sent.length], ["aborted", "enough", 0])
+  })
+
+  it("ends an attempt, and nothing follows", async () => {
+    const controller = new AbortController()
+    const { sent, svc } = clientOf((request) => {
+      controller.abort("enough")
+      return silence(request)
+    })
+    const failure = await failureOf(
+      svc.mandates.create(INPUT, { signal: controller.signal, idempotencyKey: "k" })
+    )
+    assert.deepStrictEqual(
+      [failure.code, failure.retryable, failure.idempotencyKey, sent.length],
+      ["aborted", false, "k", 1]
+    )
+    assert.include(failure.message, "Whether it was carried out is unknown")
+  })
+
+  it("ends the wait between attempts", async () => {
+    const controller = new AbortController()
+    const { fetch, sent } = scriptedFetch(() => {
+      setTimeout(() => controller.abort("enough"))
+      return problem(503, "store_unavailable", {}, { "retry-after": "60" })
+    })
+    const failure = await failureOf(
+      createClient(optionsOf(fetch)).mandates.get("mnd_1", { signal: controller.signal })
+    )
+    assert.deepStrictEqual([failure.code, sent.length], ["aborted", 1])
+  })
+})
+
+describe("Retry-After", () => {
+  it("beyond what is waited for is left to the caller", async () => {
+    const { sent, svc } = clientOf(problem(429, "rate_limited", {}, { "retry-after": "61" }))
+    const failure = await failureOf(svc.mandates.get("mnd_1"))
+    assert.deepStrictEqual([failure.code, failure.retryAfter, sent.length], ["rate_limited", 61, 1])
+  })
+})

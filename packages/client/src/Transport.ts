@@ -1,0 +1,221 @@
+import { type Backoff, readRetryAfter, retryDelay } from "./RetryDelay.ts"
+import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
+import { sleep, TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
+
+/** How a single call is made. */
+export interface RequestOptions {
+  /** Ends the call, between attempts too. */
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds for each attempt, its answer included. Default: the client's. */
+  readonly timeout?: number | undefined
+  /** Attempts after the first. Default: the client's. */
+  readonly retries?: number | undefined
+}
+
+export interface WriteOptions extends RequestOptions {
+  /**
+   * Names the operation, 1 to 255 visible ASCII characters: whatever is sent under it happens once. Default: a random one,
+   * which all attempts of the call share.
+   */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** One operation of the API. */
+export interface Operation {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE"
+  /** Path and query, after the base URL. */
+  readonly path: string
+  /** The status of its success. With 204 there is no body. */
+  readonly status: 200 | 201 | 204
+  readonly body?: unknown
+  /** Whether it is sent under an idempotency key. What is not happens once however often it is sent. */
+  readonly keyed?: boolean
+}
+
+export interface TransportSettings {
+  readonly baseUrl: string
+  readonly apiKey: string
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly timeout: number
+  readonly retries: number
+  readonly backoff: Backoff
+}
+
+export type Transport = <A>(operation: Operation, options?: WriteOptions) => Promise<A>
+
+/** A request that is ready to be sent, the same for every attempt. */
+interface PreparedRequest {
+  readonly operation: Operation
+  readonly init: RequestInit
+  readonly idempotencyKey: string | undefined
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+/** Statuses after which another attempt may succeed, where no problem document says so: those of proxies. */
+const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
+
+const keyOf = ({ keyed }: Operation, given: string | undefined): string | undefined => {
+  if (keyed !== true) return undefined
+  const key = given ?? crypto.randomUUID()
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw invalidArgument("an idempotency key has 1 to 255 visible ASCII characters")
+  }
+  return key
+}
+
+const bodyText = (body: unknown): string => {
+  try {
+    return JSON.stringify(body)
+  } catch (cause) {
+    throw new SvcError({ code: "invalid_argument", message: "the input is not JSON", cause })
+  }
+}
+
+/** The body is written down here, so that whatever happens to the input later, every attempt sends the same. */
+const prepare = (operation: Operation, apiKey: string, given: string | undefined): PreparedRequest => {
+  const idempotencyKey = keyOf(operation, given)
+  const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${apiKey}` }
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
+  // A cache in between must not answer for the service.
+  if (operation.method === "GET") headers["cache-control"] = "no-cache"
+  if (operation.body === undefined) {
+    return { operation, idempotencyKey, init: { method: operation.method, headers, redirect: "manual" } }
+  }
+  headers["content-type"] = "application/json"
+  const body = bodyText(operation.body)
+  return { operation, idempotencyKey, init: { method: operation.method, headers, body, redirect: "manual" } }
+}
+
+const parseObject = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+const faultsOf = (errors: unknown): SvcError["errors"] => (Array.isArray(errors) ? errors : [])
+
+const problemMessage = (
+  problem: Readonly<Record<string, unknown>>,
+  requestId: string | undefined
+): string => {
+  const faults = faultsOf(problem.errors).map(({ detail, pointer }) => `${pointer || "the body"}: ${detail}`)
+  const words = [textOf(problem.title), textOf(problem.detail), ...faults].filter(
+    (text) => text !== undefined
+  )
+  const parts = [...new Set(words)].map((text) => text.replace(/\.$/, ""))
+  return `${parts.join(". ")} (${problem.code}${requestId === undefined ? "" : `, request ${requestId}`})`
+}
+
+/** The error that a response other than the expected success stands for. */
+const errorOf = (request: PreparedRequest, response: Response, text: string): SvcError => {
+  const { method, path } = request.operation
+  const { status } = response
+  const problem = parseObject(text)
+  const requestId = textOf(problem?.request_id) ?? response.headers.get("x-request-id") ?? undefined
+  const shared = {
+    status,
+    requestId,
+    retryAfter: readRetryAfter(response.headers.get("retry-after"), Date.now()),
+    idempotencyKey: request.idempotencyKey
+  }
+  if (status >= 400 && typeof problem?.code === "string" && typeof problem.retryable === "boolean") {
+    return new SvcError({
+      ...shared,
+      code: problem.code,
+      message: problemMessage(problem, requestId),
+      retryable: problem.retryable,
+      errors: faultsOf(problem.errors),
+      currentState: textOf(problem.current_state),
+      resourceId: textOf(problem.resource_id)
+    })
+  }
+  return new SvcError({
+    ...shared,
+    code: "unexpected_response",
+    message: `${method} ${pathAlone(path)} was answered ${status} by something other than the service`,
+    // A success that cannot be read may be the service's, cut short: it is safe to ask again.
+    retryable: RETRYABLE_STATUSES.has(status) || (status >= 200 && status < 300)
+  })
+}
+
+const pathAlone = (path: string): string => path.split("?")[0] ?? path
+
+/** What a failure says, with what is behind it: fetch itself says little more than that it failed. */
+const wordsOf = (cause: unknown): string => {
+  if (!(cause instanceof Error)) return String(cause)
+  return cause.cause instanceof Error ? `${cause.message} (${cause.cause.message})` : cause.message
+}
+
+/** The error of an attempt that brought no response. */
+const lostAttempt = (request: PreparedRequest, signal: AbortSignal | undefined, cause: unknown): SvcError => {
+  const { method, path } = request.operation
+  const { idempotencyKey } = request
+  const unknown = method === "GET" ? "" : ". Whether it was carried out is unknown"
+  const repeat = idempotencyKey === undefined ? "" : ": repeat it with the same input and idempotencyKey"
+  const to = `to ${method} ${pathAlone(path)}`
+  if (signal?.aborted) {
+    const message = `The wait for an answer ${to} was aborted${unknown}${repeat}`
+    return new SvcError({ code: "aborted", message, idempotencyKey, cause })
+  }
+  const isLate = cause instanceof TimeIsOver
+  const what = isLate ? `No answer ${to}: ${cause.message}` : `No whole answer ${to}: ${wordsOf(cause)}`
+  const code = isLate ? "timeout" : "network_error"
+  return new SvcError({ code, message: `${what}${unknown}${repeat}`, retryable: true, idempotencyKey, cause })
+}
+
+const answerOf = <A>(request: PreparedRequest, response: Response, text: string): A | SvcError => {
+  if (response.status !== request.operation.status) return errorOf(request, response, text)
+  if (response.status === 204) return undefined as A
+  const value = parseObject(text)
+  return value === undefined ? errorOf(request, response, text) : (value as A)
+}
+
+const attempt = async <A>(
+  settings: TransportSettings,
+  request: PreparedRequest,
+  { signal, timeout = settings.timeout }: RequestOptions
+): Promise<A | SvcError> => {
+  try {
+    return await withTimeLimit(timeout, signal, async (limit) => {
+      const url = settings.baseUrl + request.operation.path
+      const response = await settings.fetch(url, { ...request.init, signal: limit })
+      return answerOf<A>(request, response, await response.text())
+    })
+  } catch (cause) {
+    return lostAttempt(request, signal, cause)
+  }
+}
+
+/** Throws `invalid_argument` for bounds that are none. */
+export const checkLimits = ({ retries = 0, timeout = 1 }: RequestOptions): void => {
+  numberWithin("timeout", timeout, 1, TIMER_MAX_MILLISECONDS)
+  numberWithin("retries", retries, 0, Number.MAX_SAFE_INTEGER)
+}
+
+/** Makes requests until one is answered for good, the retries are used up, or the caller gives up. */
+export const makeTransport =
+  (settings: TransportSettings): Transport =>
+  async <A>(operation: Operation, options: WriteOptions = {}): Promise<A> => {
+    checkLimits(options)
+    const { retries = settings.retries, signal } = options
+    const request = prepare(operation, settings.apiKey, options.idempotencyKey)
+    for (let retry = 0; ; retry++) {
+      if (signal?.aborted) throw lostAttempt(request, signal, signal.reason)
+      const answer = await attempt<A>(settings, request, options)
+      if (!(answer instanceof SvcError)) return answer
+      if (!answer.retryable || retry >= retries) throw answer
+      const delay = retryDelay(retry, answer.retryAfter, settings.backoff, Math.random)
+      if (delay === undefined) throw answer
+      await sleep(delay, signal).catch((cause) => {
+        throw lostAttempt(request, signal, cause)
+      })
+    }
+  }

@@ -1,0 +1,45 @@
+/**
+ * A client of the HTTP API on web standards alone.
+ *
+ * @module
+ */
+export type * from "./Authorization.ts"
+export type {
+  AuthorizationCalls,
+  Client,
+  ClientOptions,
+  EventCalls,
+  MandateCalls,
+  PageQuery,
+  PasskeyCalls,
+  ProposalOptions,
+  StoredOpening,
+  WebhookCalls
+} from "./Client.ts"
+export { createClient, RETRIES_DEFAULT, TIMEOUT_DEFAULT_MILLISECONDS } from "./Client.ts"
+export { type CommitmentPair, commitmentOf, createCommitment } from "./Commitment.ts"
+export type * from "./Event.ts"
+export type * from "./Evidence.ts"
+export type {
+  Execution,
+  ExecutionOptions,
+  ExecutionReport,
+  Reconciliation,
+  Run,
+  RunOutcome,
+  UncertainBecause
+} from "./Execution.ts"
+export type { Listing, Page } from "./Listing.ts"
+export type * from "./Mandate.ts"
+export type * from "./Passkey.ts"
+export { type Backoff, RETRY_AFTER_MAX_SECONDS } from "./RetryDelay.ts"
+export {
+  type ClientErrorCode,
+  type MemberFault,
+  type ProblemCode,
+  SvcError,
+  type SvcErrorFields
+} from "./SvcError.ts"
+export type { RequestOptions, WriteOptions } from "./Transport.ts"
+export { type ReceivedWebhook, verifyWebhook, WEBHOOK_TOLERANCE_SECONDS } from "./VerifyWebhook.ts"
+export type * from "./Webhook.ts"
