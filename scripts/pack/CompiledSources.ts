@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { type PublishedWorkspace, ROOT } from "./PublishedWorkspaces.ts"
+import { ROOT } from "../../checks/Imports.ts"
+import type { PublishedWorkspace } from "./PublishedWorkspaces.ts"
 
 const COMPILER = join(ROOT, "node_modules", "typescript", "bin", "tsc")
 

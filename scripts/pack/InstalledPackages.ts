@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ROOT } from "./PublishedWorkspaces.ts"
+import { ROOT } from "../../checks/Imports.ts"
 import { packTarballs, type Tarball } from "./Tarballs.ts"
 
 /** Longest that npm may take to install, in milliseconds. */

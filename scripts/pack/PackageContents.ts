@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { importsOf, isOwn, packageOf } from "./PackageNames.ts"
+import { packageOf } from "../../checks/Imports.ts"
+import { importsOf, isOwn } from "./PackageNames.ts"
 import type { PublishedWorkspace } from "./PublishedWorkspaces.ts"
 
 /** What a package consists of. */

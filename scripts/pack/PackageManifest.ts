@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { ROOT } from "../../checks/Imports.ts"
 import type { PackageContents } from "./PackageContents.ts"
 import { isOwn, type PublishedNames, publishedName } from "./PackageNames.ts"
-import { ROOT } from "./PublishedWorkspaces.ts"
 
 /** Versions of Node that the packages run on: the lowest is the one that undici 8 and `@effect/platform-node` need. */
 const ENGINES = { node: ">=22.19" }

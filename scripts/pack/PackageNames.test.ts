@@ -29,6 +29,11 @@ describe("importsOf", () => {
 })
 
 describe("withPublishedImports", () => {
+  it("renames them in examples too", () => {
+    const example = (name: string) => `/**\n * import { memory } from "${name}/memory"\n */`
+    assert.strictEqual(withPublishedImports(example("svc"), names), example("mandates"))
+  })
+
   it("renames the packages of this repository, and points to the neighbours' JavaScript", () => {
     assert.deepStrictEqual(importsOf(withPublishedImports(CODE, names)), [
       "@mandates/domain/Refusals",

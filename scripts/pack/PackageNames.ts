@@ -1,3 +1,5 @@
+import { packageOf } from "../../checks/Imports.ts"
+
 /** The scope of the packages' names in this repository. */
 const OWN_SCOPE = "@svc"
 
@@ -15,13 +17,6 @@ export interface PublishedNames {
 /** To publish under other names, change them here: the sources keep theirs, and the build writes these. */
 export const PUBLISHED_NAMES: PublishedNames = { scope: OWN_SCOPE, front: OWN_FRONT }
 
-/** The package that an import names, without its subpath. */
-export const packageOf = (specifier: string): string =>
-  specifier
-    .split("/")
-    .slice(0, specifier.startsWith("@") ? 2 : 1)
-    .join("/")
-
 /** Whether an import names a package of this repository. */
 export const isOwn = (specifier: string): boolean =>
   specifier.startsWith(`${OWN_SCOPE}/`) || packageOf(specifier) === OWN_FRONT
@@ -32,8 +27,9 @@ export const publishedName = (specifier: string, names: PublishedNames): string 
   return packageOf(specifier) === OWN_FRONT ? `${names.front}${specifier.slice(OWN_FRONT.length)}` : specifier
 }
 
-/** Imports as the compiler writes them: a statement begins its line. */
-const IMPORTED = /(^(?:import|export)\b[^"'`;]*?\bfrom |^import |\bimport\()"([^"\n]+)"/gmu
+/** Imports as the compiler writes them: a statement begins its line, or that of an example in a comment. */
+const IMPORTED =
+  /(^(?: *\* )?(?:import|export)\b[^"'`;]*?\bfrom |^(?: *\* )?import |\bimport\()"([^"\n]+)"/gmu
 
 const COMMENT = /^\s*\/\*[\s\S]*?\*\//gmu
 

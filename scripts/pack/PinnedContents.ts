@@ -1,5 +1,5 @@
 import { join } from "node:path"
-import { ROOT } from "./PublishedWorkspaces.ts"
+import { ROOT } from "../../checks/Imports.ts"
 import type { Tarball } from "./Tarballs.ts"
 
 /** What the tarballs are known to contain. */

@@ -1,12 +1,12 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
+import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { publint } from "publint"
+import { ROOT } from "../../checks/Imports.ts"
 import { type InstalledPackages, installPackages, oldestNode, output } from "./InstalledPackages.ts"
 import { contentsOf, PINNED_CONTENTS } from "./PinnedContents.ts"
-import { ROOT } from "./PublishedWorkspaces.ts"
 import type { Tarball } from "./Tarballs.ts"
 
 /** Longest that packing and installing may take, in milliseconds. */
@@ -51,7 +51,7 @@ const everything = (): string =>
     ""
   ].join("\n")
 
-const USER_CODE = ["everything.ts", "embedded.ts", "front.ts"]
+const USER_CODE = ["everything.ts", "embedded.ts", "front.ts", "node.ts"]
 
 const compile = (module: string, moduleResolution: string, outDir: string): string => {
   const compilerOptions = {
@@ -79,13 +79,33 @@ const printed = (args: ReadonlyArray<string>, folder = installed.folder): Readon
 
 const onEachNode = <A>(value: A): ReadonlyArray<A> => nodes.map(() => value)
 
+/** ES modules have no `require`, which the bundled CommonJS modules call for those of Node. */
+const REQUIRE =
+  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);'
+
+const bundle = (entryPoints: Array<string>, outdir: string, banner = ""): void => {
+  buildSync({
+    entryPoints,
+    outdir,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    entryNames: "[name]",
+    outExtension: { ".js": ".mjs" },
+    banner: { js: banner },
+    // In a bundle, the example would take itself for the program that was started.
+    define: { "import.meta.main": "false" },
+    logLevel: "error"
+  })
+}
+
 beforeAll(() => {
   installed = installPackages()
   const older = oldestNode()
   nodes = older === undefined ? [process.execPath] : [process.execPath, older]
   const example = join(ROOT, "examples", "quickstart", "src")
   for (const file of ["embedded.ts", "ClosedOutput.ts"]) copyFileSync(join(example, file), inFolder(file))
-  for (const file of ["front.ts", "lifecycle.mjs", "required.cjs"]) {
+  for (const file of ["front.ts", "node.ts", "lifecycle.mjs", "required.cjs"]) {
     copyFileSync(join(ROOT, "scripts", "pack", "installed", file), inFolder(file))
   }
   writeFileSync(inFolder("everything.ts"), everything())
@@ -187,21 +207,19 @@ describe("installed from the tarballs alone", () => {
 
   it("a bundle starts in a folder with nothing else", () => {
     const bundles = join(installed.folder, "..", "bundles")
-    mkdirSync(bundles)
-    buildSync({
-      entryPoints: [inFolder("lifecycle.mjs"), inFolder("out", "front.js")],
-      bundle: true,
-      format: "esm",
-      platform: "node",
-      entryNames: "[name]",
-      outExtension: { ".js": ".mjs" },
-      outdir: bundles,
-      // In a bundle, the example would take itself for the program that was started.
-      define: { "import.meta.main": "false" },
-      logLevel: "error"
-    })
+    const entryPoints = ["lifecycle.mjs", "out/front.js"]
+    bundle(
+      entryPoints.map((file) => inFolder(file)),
+      bundles
+    )
     assert.deepStrictEqual(printed(["lifecycle.mjs"], bundles), onEachNode(LIFECYCLE))
     assert.deepStrictEqual(printed(["front.mjs"], bundles), onEachNode(FRONT))
+  })
+
+  it("a bundle of the handler for node:http starts with a require for what of it is CommonJS", () => {
+    const bundles = join(installed.folder, "..", "bundles-of-handlers")
+    bundle([inFolder("out", "node.js")], bundles, REQUIRE)
+    assert.deepStrictEqual(printed(["node.mjs"], bundles), onEachNode({ status: 200 }))
   })
 
   it("the command says its version", () => {

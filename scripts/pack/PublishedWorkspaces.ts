@@ -1,9 +1,7 @@
 /** Which workspaces are published, and what of them. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
-import { fileURLToPath } from "node:url"
-
-export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+import { join } from "node:path"
+import { ROOT } from "../../checks/Imports.ts"
 
 /** The member `published` of a workspace's package.json. */
 export interface Published {

@@ -9,12 +9,13 @@ import {
   writeFileSync
 } from "node:fs"
 import { basename, dirname, join, posix } from "node:path"
+import { ROOT } from "../../checks/Imports.ts"
 import { compileSources } from "./CompiledSources.ts"
 import { withInlinedFiles } from "./InlinedFiles.ts"
 import { type PackageContents, packageContents } from "./PackageContents.ts"
 import { licence, packageManifest } from "./PackageManifest.ts"
 import { type PublishedNames, publishedName, withPublishedImports } from "./PackageNames.ts"
-import { publishedWorkspaces, ROOT } from "./PublishedWorkspaces.ts"
+import { publishedWorkspaces } from "./PublishedWorkspaces.ts"
 
 const EXECUTABLE = 0o755
 

@@ -7,8 +7,8 @@ import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
 /** Largest request body, in bytes (part 1). */
 export const MAX_BODY_BYTES = 64 * 1024
 
-/** Its private member tells it from anything else that a caller may give. */
-class ParsedBody {
+/** Its private member tells it from anything else that a caller may give; only this module makes one. */
+export class ParsedBody {
   readonly #value: JsonValue
 
   constructor(value: JsonValue) {
