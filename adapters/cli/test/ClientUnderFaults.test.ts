@@ -21,6 +21,8 @@ const seed = process.env.FC_SEED === undefined ? {} : { seed: Number(process.env
 
 const ATTEMPT_MILLISECONDS = 500
 const MAX_AMOUNT = 5000
+/** A subject's browser keeps a cookie of each approval, and a request has room for so many. */
+const MANDATES_PER_SUBJECT = 50
 
 /** What the provider does when it is asked, and what the run makes of that. */
 const CONDUCTS = ["accepts", "refuses", "fails", "accepts, then fails", "leaves it open"] as const
@@ -302,10 +304,13 @@ describe("the client over a connection that drops, delays, repeats and cuts", ()
   it.live("does everything once, loses nothing, and runs nothing whose gate is shut", () =>
     Effect.gen(function* () {
       const { apiPort, tenant } = yield* startService()
+      let mandates = 0
       yield* Effect.promise(() =>
         fc.assert(
           fc.asyncProperty(plan, async (drawn) => {
-            const mandate = await Effect.runPromise(tenant.activeMandate(RECURRING))
+            const subject_reference = `subject-${Math.floor(mandates / MANDATES_PER_SUBJECT)}`
+            mandates += 1
+            const mandate = await Effect.runPromise(tenant.activeMandate({ ...RECURRING, subject_reference }))
             const caller = makeCaller(tenant, apiPort, drawn.faults)
             await follow(caller, mandate, drawn)
             await caller.connection.settle()

@@ -221,8 +221,8 @@ describe("an execution", () => {
   })
 
   it("lets its run know when execute_before has come, and waits for it", async () => {
-    const soon = { ...RESERVED, execute_before: new Date(Date.now() + 2000).toISOString() }
-    const { svc } = clientOf(json(soon), json({ ...soon, state: "COMMITTED" }))
+    const soon = () => json({ ...RESERVED, execute_before: new Date(Date.now() + 1000).toISOString() })
+    const { svc } = clientOf(soon, json({ ...RESERVED, state: "COMMITTED" }))
     const run = ({ signal }: Run) =>
       new Promise<RunOutcome>((resolve) => signal.addEventListener("abort", () => resolve(ACCEPTED)))
     assert.strictEqual((await svc.execute(RESERVED, run, { opening })).outcome, "committed")

@@ -19,7 +19,7 @@ const encodeSegment = (segment: unknown): string => {
 }
 
 /** The query of a request; members that are `undefined` are left out. */
-export const queryText = (query: object): string => {
+export const queryText = (query: object = {}): string => {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
   return pairs.length === 0
     ? ""

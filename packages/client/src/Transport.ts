@@ -64,7 +64,8 @@ const keyOf = ({ keyed }: Operation, given: string | undefined): string | undefi
   return key
 }
 
-const bodyText = (body: unknown): string => {
+/** JSON of an input; throws `invalid_argument` for what is none. */
+export const jsonText = (body: unknown): string => {
   try {
     return JSON.stringify(body)
   } catch (cause) {
@@ -83,7 +84,7 @@ const prepare = (operation: Operation, apiKey: string, given: string | undefined
     return { operation, idempotencyKey, init: { method: operation.method, headers, redirect: "manual" } }
   }
   headers["content-type"] = "application/json"
-  const body = bodyText(operation.body)
+  const body = jsonText(operation.body)
   return { operation, idempotencyKey, init: { method: operation.method, headers, body, redirect: "manual" } }
 }
 

@@ -3,11 +3,8 @@
  *
  * @module
  */
-export type * from "./Authorization.ts"
 export type {
   AuthorizationCalls,
-  Client,
-  ClientOptions,
   EventCalls,
   MandateCalls,
   PageQuery,
@@ -15,7 +12,9 @@ export type {
   ProposalOptions,
   StoredOpening,
   WebhookCalls
-} from "./Client.ts"
+} from "./ApiCalls.ts"
+export type * from "./Authorization.ts"
+export type { Client, ClientOptions } from "./Client.ts"
 export { createClient, RETRIES_DEFAULT, TIMEOUT_DEFAULT_MILLISECONDS } from "./Client.ts"
 export { type CommitmentPair, commitmentOf, createCommitment } from "./Commitment.ts"
 export type * from "./Event.ts"
