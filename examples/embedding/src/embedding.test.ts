@@ -22,8 +22,10 @@ import { makeService } from "./service.ts"
 import { placeOrder } from "./transaction.ts"
 
 const folder = fileURLToPath(new URL(".", import.meta.url))
-const page = readFileSync(new URL("../../../docs/embedding.md", import.meta.url), "utf8")
-const blocks = [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text]) => text!)
+const pages = ["../../../docs/embedding.md", "../../../packages/svc/README.md"].map((page) =>
+  readFileSync(new URL(page, import.meta.url), "utf8")
+)
+const blocks = pages.flatMap((page) => [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text]) => text!))
 const sources = readdirSync(folder)
   .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
   .map((name) => readFileSync(folder + name, "utf8"))
@@ -54,7 +56,7 @@ const assertMounted = async (ask: (path: string) => Promise<Response>): Promise<
   assert.strictEqual(await (await ask("/")).text(), "the shop's own page")
 }
 
-describe("docs/embedding.md", () => {
+describe("docs/embedding.md and the README of svc", () => {
   it("shows code of these programs alone", () => {
     assert.isAbove(blocks.length, 5)
     for (const block of blocks)
