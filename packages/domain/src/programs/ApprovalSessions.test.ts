@@ -19,6 +19,7 @@ import {
 import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { secretHash } from "../approval/BearerSecret.ts"
 import type { Organization } from "../organization/Organization.ts"
+import { IdentityVerifier } from "../ports/IdentityVerifier.ts"
 import { MandateStore } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
 import { SecretSealer } from "../ports/SecretSealer.ts"
@@ -384,6 +385,33 @@ describe("identity assertions", () => {
         yield* tagOf(createApprovalSession({ ...other.write(body), mandateId: mandate })),
         "NotFound"
       )
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  const verified = {
+    issuer: "https://id.example",
+    subject: "user_8f2",
+    jti: "jti",
+    expiresAt: 1_800_000_000_000_000_000n,
+    enrolmentAllowed: true
+  }
+  it.effect.each<readonly [string, object]>([
+    ["a jti with U+0000", { jti: "a\u0000" }],
+    ["an empty jti", { jti: "" }],
+    ["no jti", { jti: undefined }],
+    ["a jti of 256 characters", { jti: "a".repeat(256) }],
+    ["a lone surrogate in its subject", { subject: "\ud800" }],
+    ["a lone surrogate in its issuer", { issuer: "\ud800" }],
+    ["an expiry that is no instant", { expiresAt: Number.NaN }],
+    ["an expiry beyond the year 9999", { expiresAt: 10n ** 21n }]
+  ])("an assertion with %s is refused, whatever its verifier says", ([, parts]) =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const lenient = { verify: () => Effect.succeed({ ...verified, ...parts }) }
+      const refused = open(mandate, sessionBody("text")).pipe(
+        Effect.provideService(IdentityVerifier, lenient)
+      )
+      assert.strictEqual(yield* tagOf(refused), "IdentityAssertionInvalid")
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

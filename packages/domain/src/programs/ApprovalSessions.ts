@@ -4,8 +4,9 @@ import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/A
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
-import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Effect, Redacted } from "effect"
+import { isWellFormedText, Text } from "@svc/protocol/Text"
+import { formatNanos, type Instant, isWritableInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Effect, Redacted, Schema } from "effect"
 import type { ApprovalSessionState } from "../approval/ApprovalSessionState.ts"
 import { secretHash, secretOfBytes } from "../approval/BearerSecret.ts"
 import { parseReturnUrl } from "../approval/ReturnUrl.ts"
@@ -94,7 +95,7 @@ const verifyIdentity = Effect.fnUntraced(function* (
   const verifier = yield* IdentityVerifier
   const { identity } = organization
   if (identity === undefined) return yield* new IdentityAssertionInvalid()
-  return yield* verifier
+  const verified = yield* verifier
     .verify({ organization: organization.id, assertion, settings: identity, now })
     .pipe(
       Effect.catchTag("IdentityAssertionRefused", ({ reason }) =>
@@ -104,7 +105,21 @@ const verifyIdentity = Effect.fnUntraced(function* (
         )
       )
     )
+  if (isKeepable(verified)) return verified
+  yield* Effect.logInfo("identity assertion refused", "what its verifier found cannot be kept")
+  return yield* new IdentityAssertionInvalid()
 })
+
+const isReference = Schema.is(Text)
+
+/** Whether a verifier, which may be a host's own, found what part 6 asks of an assertion. */
+const isKeepable = ({ expiresAt, issuer, jti, subject }: VerifiedIdentity): boolean =>
+  isReference(subject) &&
+  isReference(jti) &&
+  typeof issuer === "string" &&
+  isWellFormedText(issuer) &&
+  typeof expiresAt === "bigint" &&
+  isWritableInstant(expiresAt)
 
 const openSession = Effect.fnUntraced(function* (
   current: CurrentStream,
