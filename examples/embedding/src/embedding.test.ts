@@ -3,15 +3,13 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { commitmentOf } from "@svc/protocol/evidence/Commitment"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
-import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Pool } from "pg"
-import { createService, newOrganizationId, type ServiceOptions } from "svc"
+import { createCommitment, createService, newOrganizationId, type ServiceOptions } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
+import { approve } from "./approve.ts"
 import { charge, reasonOf } from "./checkout.ts"
 import { serveOnExpress } from "./express.ts"
 import { serveOnFastify } from "./fastify.ts"
@@ -121,17 +119,19 @@ describe("the examples of embedding", () => {
       charged += 1
       return { transaction: "txn_1", acceptedAt: new Date().toISOString() }
     }
-    const opening = crypto.getRandomValues(new Uint8Array(32))
-    const commitment = { commitment: commitmentOf(opening), opening: encodeBase64Url(opening) }
-    const other = crypto.getRandomValues(new Uint8Array(32))
     const tooMuch = await charge(
       shop,
       { mandate: mandate.id, id: "order-0", amount: 5001 },
-      { commitment: commitmentOf(other), opening: encodeBase64Url(other) },
+      createCommitment(),
       run
     )
     assert.deepStrictEqual([tooMuch.decision, charged], ["DENY", 0])
-    const done = await charge(shop, { mandate: mandate.id, id: "order-1", amount: 4200 }, commitment, run)
+    const done = await charge(
+      shop,
+      { mandate: mandate.id, id: "order-1", amount: 4200 },
+      createCommitment(),
+      run
+    )
     assert.deepStrictEqual([done.state, charged], ["COMMITTED", 1])
     const refused = await shop.mandates.get("mnd_00000000000000000000000000").then(
       () => "found",
@@ -157,7 +157,7 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
           external_reference: order,
           proposed_action: { action: "card.create", payment: { amount, currency: "EUR" } },
           execution_window_seconds: 300,
-          commitment: commitmentOf(crypto.getRandomValues(new Uint8Array(32)))
+          commitment: createCommitment().commitment
         }
       )
     assert.strictEqual((await place("too-much", 5001)).decision, "DENY")
@@ -206,20 +206,4 @@ const approvedShop = async (options: Pick<ServiceOptions, "store" | "masterKey">
   })
   await approve(session.approval_url ?? "", service.fetch)
   return { id, mandate, service, shop }
-}
-
-const approve = async (url: string, send: (request: Request) => Promise<Response>): Promise<void> => {
-  const { origin } = new URL(url)
-  const passkey = makeSoftwarePasskey({ origin })
-  let cookie = ""
-  const post = async (action: string, body: object) => {
-    const headers = { origin, "content-type": "application/json", cookie }
-    const response = await send(
-      new Request(`${url}/${action}`, { method: "POST", headers, body: JSON.stringify(body) })
-    )
-    cookie = response.headers.get("set-cookie")?.split(";")[0] ?? cookie
-    return response.json()
-  }
-  await post("passkey", passkey.register((await post("ceremony", {})).options))
-  await post("approval", passkey.authenticate((await post("ceremony", {})).options))
 }

@@ -22,7 +22,7 @@ export interface HostIdentity {
 }
 
 /** Recognizes the end user of an `identity_assertion`, any text of up to 16,384 characters; `undefined` refuses it. */
-export type Identify = (assertion: string, organization: string) => Promise<HostIdentity | undefined>
+export type Identify = (assertion: string, organization: string) => Promise<HostIdentity | null | undefined>
 
 /** How long an assertion is taken for valid unless the host says so, in seconds. */
 const DEFAULT_LIFETIME_SECONDS = 300n
@@ -63,7 +63,9 @@ export const hostIdentityLayer = (identify: Identify): Layer.Layer<IdentityVerif
       Effect.tryPromise({
         try: async () => {
           const identity = await identify(assertion, organization)
-          return identity && (await verifiedOf(identity, assertion, { issuer: settings.issuer, now }))
+          return identity
+            ? await verifiedOf(identity, assertion, { issuer: settings.issuer, now })
+            : undefined
         },
         catch: (cause) => new IdentityKeysUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
       }).pipe(

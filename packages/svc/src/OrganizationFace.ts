@@ -107,6 +107,19 @@ const parsed = <A>(page: ListPage<string>): Page<A> => ({
   data: page.data.map((text) => JSON.parse(text) as A)
 })
 
+/** A value without the members that are `undefined`, as JSON would have it: an optional member that is not given. */
+const withoutUndefined = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutUndefined)
+  const isPlain =
+    typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  if (!isPlain) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .map(([name, member]) => [name, withoutUndefined(member)])
+  )
+}
+
 /** The resources of an organization, as typed calls without HTTP. A refused call throws an `SvcError` and has changed nothing. */
 export const makeOrganizationFace = (runFor: RunFor) => {
   const read = <A>(program: (organization: string) => Effect.Effect<unknown, DomainRefusal, Services>) =>
@@ -122,7 +135,7 @@ export const makeOrganizationFace = (runFor: RunFor) => {
   ): Promise<A> =>
     runFor((organization) =>
       Effect.map(
-        program({ organization, idempotencyKey, body: body as JsonValue }),
+        program({ organization, idempotencyKey, body: withoutUndefined(body) as JsonValue }),
         ({ resource }) => resource as A
       )
     )

@@ -231,6 +231,53 @@ describe("a service", () => {
     await service.close()
   })
 
+  it("does not take over an organization of the other environment", async () => {
+    const working = memory()
+    const services = await Effect.runPromise(
+      Layer.build(working[StoreLayer] as unknown as Layer.Layer<never>).pipe(Scope.provide(folders))
+    )
+    const store = {
+      ...working,
+      [StoreLayer]: Layer.succeedContext(services) as unknown as (typeof working)[typeof StoreLayer]
+    }
+    const shop = makeShop({ store })
+    const first = createService(shop.serviceOptions)
+    await first.ready()
+    const live = createService({
+      ...shop.serviceOptions,
+      environment: "live",
+      baseUrl: "https://api.shop.example",
+      approvalUrl: "https://approve.shop.example"
+    })
+    const refused = await live.ready().then(
+      () => "open",
+      (error: unknown) => String(error)
+    )
+    assert.match(refused, /one of the test environment in this store/u)
+    await live.close()
+    await first.close()
+  })
+
+  it("takes an optional member that is undefined for one that is not given", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const mandate = { ...newMandate("user"), description: undefined } as ReturnType<typeof newMandate>
+    assert.strictEqual((await service.forOrganization(shop.id).mandates.create(mandate)).kind, "SINGLE")
+    await service.close()
+  })
+
+  it("answers whatever its host's logger throws", async () => {
+    const shop = makeShop({
+      logger: () => {
+        throw new Error("the log is full")
+      }
+    })
+    const service = createService(shop.serviceOptions)
+    const answer = await service.fetch(new Request("http://localhost:3000/mandates/healthz"))
+    assert.strictEqual(answer.status, 200)
+    await service.close()
+  })
+
   it("lets calls finish that were made before it is closed", async () => {
     const shop = makeShop(await inFolder())
     const service = createService(shop.serviceOptions)
@@ -280,6 +327,10 @@ describe("a service", () => {
       /another origin/u
     ],
     ["one path", { approvalUrl: "http://localhost:3000/mandates" }, /different hosts or different paths/u],
+    ["an option that there is not", { mastrKey: "x" } as Partial<ServiceOptions>, /no option "mastrKey"/u],
+    ["another environment", { environment: "production" as "test" }, /must be "test" or "live"/u],
+    ["a store that is none", { store: memory as unknown as ServiceOptions["store"] }, /must be memory\(\)/u],
+    ["a rate of nothing", { rateLimit: { rate: 0, burst: 0 } }, /rateLimit/u],
     ["a foreign rpId", { rpId: "other.example" }, /rpId/u],
     ["a short master key", { masterKey: "AAAA" }, /masterKey must be 32 bytes/u],
     ["no master key with a lasting store", { store: pglite({ folder: "unused" }) }, /masterKey is missing/u],

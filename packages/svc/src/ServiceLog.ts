@@ -1,3 +1,4 @@
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest } from "@svc/http-server/http/CurrentRequest"
 import { Cause, Layer, Logger, References } from "effect"
 import type { LogEntry } from "./ServiceOptions.ts"
@@ -9,10 +10,11 @@ const LEVELS: Readonly<Record<string, LogEntry["level"]>> = {
   Info: "info"
 }
 
-/** Other objects are not printed, since they might hold secrets. */
+/** Other objects are not printed, since they might hold secrets, and neither is what a store quotes of its rows. */
 const textOf = (part: unknown): string => {
   if (typeof part === "string" || typeof part === "number") return String(part)
-  if (part instanceof Error) return part.name
+  if (part instanceof StoreUnavailable) return typeof part.cause === "string" ? part.cause : part._tag
+  if (part instanceof Error) return `${part.name}: ${part.message}`
   return part === undefined ? "" : `(${typeof part})`
 }
 
@@ -22,13 +24,24 @@ const toConsole = ({ cause, facts, level, message }: LogEntry): void => {
   console[level](`svc: ${message} ${JSON.stringify(facts)}${cause === undefined ? "" : `\n${cause}`}`)
 }
 
+/** A logger of the host that throws must not make requests fail. */
+const guarded =
+  (log: (entry: LogEntry) => void) =>
+  (entry: LogEntry): void => {
+    try {
+      log(entry)
+    } catch (fault) {
+      console.error("svc: the logger failed:", fault)
+    }
+  }
+
 /** Hands every entry to the host, with the facts of the request beside the message. */
 export const loggerLayer = (log: (entry: LogEntry) => void = toConsole) =>
   Layer.mergeAll(
     Logger.layer([
       Logger.make<unknown, void>(({ cause, fiber, logLevel, message }) => {
         const request = fiber.getRef(CurrentRequest)
-        log({
+        guarded(log)({
           level: LEVELS[logLevel] ?? "debug",
           message: (Array.isArray(message) ? message : [message]).map(textOf).join(" "),
           facts: {

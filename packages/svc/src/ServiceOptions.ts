@@ -6,7 +6,7 @@ import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { isIdentifier } from "@svc/protocol/Identifier"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { type Identify, identityOfHost } from "./HostIdentity.ts"
-import type { Store } from "./Store.ts"
+import { type Store, StoreLayer } from "./Store.ts"
 
 /** An organization of a service: whoever creates mandates, for end users of its own. */
 export interface OrganizationSettings
@@ -112,8 +112,45 @@ const checkSecurity = ({ environment }: ServiceOptions, { api, approval }: Mount
     )
 }
 
+const OPTION_NAMES: Readonly<Record<keyof ServiceOptions, true>> = {
+  environment: true,
+  baseUrl: true,
+  approvalUrl: true,
+  rpId: true,
+  store: true,
+  masterKey: true,
+  masterKeyPrevious: true,
+  organizations: true,
+  authenticate: true,
+  identify: true,
+  clientAddress: true,
+  logger: true,
+  worker: true,
+  docs: true,
+  health: true,
+  rateLimit: true
+}
+
+const isRate = (rateLimit: ServiceOptions["rateLimit"]): boolean =>
+  rateLimit === undefined || rateLimit === "off" || (rateLimit.rate > 0 && rateLimit.burst >= 1)
+
+/** What the types say, for hosts without a compiler. */
+const checkForm = (options: ServiceOptions): void => {
+  if (typeof options !== "object" || options === null) fail("options are missing.")
+  const unknown = Object.keys(options).find((name) => !(name in OPTION_NAMES))
+  if (unknown !== undefined) fail(`there is no option ${JSON.stringify(unknown)}.`)
+  const { environment, organizations = [], rateLimit, store } = options
+  if (environment !== "test" && environment !== "live") fail('environment must be "test" or "live".')
+  if (typeof store !== "object" || store === null || !(StoreLayer in store))
+    fail("store must be memory(), pglite(...) or postgres(...).")
+  if (!isRate(rateLimit)) fail('rateLimit must be "off", or have a rate above 0 and a burst of at least 1.')
+  const ids = organizations.map(({ id }) => id)
+  if (new Set(ids).size !== ids.length) fail("two organizations have the same id.")
+}
+
 /** The mounts of both faces; throws if options contradict each other. */
 export const mountsOf = (options: ServiceOptions): Mounts => {
+  checkForm(options)
   const api = urlOf(options.baseUrl, "baseUrl")
   const approval = urlOf(options.approvalUrl, "approvalUrl")
   checkSecurity(options, { api, approval })
@@ -142,7 +179,9 @@ export const masterKeyOf = (key: string | Uint8Array, name: string): Uint8Array 
   const bytes = typeof key === "string" ? decodeBase64Url(key) : key
   return bytes?.length === MASTER_KEY_BYTES
     ? bytes
-    : fail(`${name} must be ${MASTER_KEY_BYTES} bytes, or their unpadded base64url text.`)
+    : fail(
+        `${name} must be ${MASTER_KEY_BYTES} bytes, or their unpadded base64url text, as node -p "crypto.randomBytes(${MASTER_KEY_BYTES}).toString('base64url')" prints it.`
+      )
 }
 
 const MAX_GRACE_SECONDS = 3600
@@ -152,7 +191,7 @@ export const organizationOf = (
   settings: OrganizationSettings,
   { baseUrl, environment, identify }: Pick<ServiceOptions, "baseUrl" | "environment" | "identify">
 ): Organization => {
-  const { id, passkeyEnrolment = "FIRST_USE", reportGraceSeconds = 0, returnOrigins } = settings
+  const { id, name, passkeyEnrolment = "FIRST_USE", reportGraceSeconds = 0, returnOrigins } = settings
   if (!isIdentifier("org_", id))
     fail(`${JSON.stringify(id)} is not an identifier: newOrganizationId() makes one.`)
   if (
@@ -161,9 +200,15 @@ export const organizationOf = (
     reportGraceSeconds > MAX_GRACE_SECONDS
   )
     fail(`reportGraceSeconds must be a whole number of 0 to ${MAX_GRACE_SECONDS}.`)
+  if (typeof name !== "string" || name === "") fail(`the organization ${id} has no name.`)
+  if (passkeyEnrolment !== "FIRST_USE" && passkeyEnrolment !== "CALLER_ALLOWED")
+    fail('passkeyEnrolment must be "FIRST_USE" or "CALLER_ALLOWED".')
+  if (!Array.isArray(returnOrigins)) fail(`the organization ${id} has no list of returnOrigins.`)
   for (const origin of returnOrigins)
     if (!isRegistrableReturnOrigin(origin, allowsLocalhostReturn(environment)))
-      fail(`${JSON.stringify(origin)} is not an https origin such as https://shop.example.`)
+      fail(
+        `${JSON.stringify(origin)} is not an origin such as https://shop.example, without a path or slash (in test also http://localhost with a port).`
+      )
   return {
     ...(identify === undefined ? {} : { identity: identityOfHost(baseUrl) }),
     ...settings,

@@ -12,8 +12,9 @@ import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierO
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import { MASTER_KEY_BYTES, layer as sealerLayer } from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
-import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { Data, Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { hostIdentityLayer } from "./HostIdentity.ts"
+import { openingFault } from "./OpeningFault.ts"
 import { loggerLayer } from "./ServiceLog.ts"
 import {
   deploymentOf,
@@ -30,7 +31,7 @@ const redactedKey = (key: string | Uint8Array, name: string) =>
 const masterKeysOf = ({ masterKey, masterKeyPrevious: previous, store }: ServiceOptions) => {
   if (masterKey === undefined && store.outlivesProcess)
     throw new TypeError(
-      `createService: masterKey is missing: secrets in the store are sealed under it. Keep ${MASTER_KEY_BYTES} random bytes as a secret of the deployment.`
+      `createService: masterKey is missing: secrets in the store are sealed under it. Make one with node -p "crypto.randomBytes(${MASTER_KEY_BYTES}).toString('base64url')" and keep it as a secret of the deployment.`
     )
   return {
     current: redactedKey(masterKey ?? crypto.getRandomValues(new Uint8Array(MASTER_KEY_BYTES)), "masterKey"),
@@ -46,6 +47,15 @@ const identityLayer = ({ identify }: ServiceOptions) => {
   const fetched = fetchKeySet({ guard: { loopbackAllowed: false, resolve: dnsResolve() } })
   return IdentityVerifierJose.layerWith({ resolveKeys: cachedKeySets(fetched) })
 }
+
+/**
+ * An organization of the options belongs to another environment in this store: what its end users approved there must not
+ * count here.
+ */
+export class OtherEnvironment extends Data.TaggedError("OtherEnvironment")<{
+  readonly organization: string
+  readonly environment: string
+}> {}
 
 /** Everything that the programs and the two faces need, as the options say. Throws if they contradict each other. */
 export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
@@ -67,7 +77,15 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
   const registered = Layer.effectDiscard(
     Effect.gen(function* () {
       const store = yield* Organizations
-      for (const organization of organizations) yield* store.put(organization)
+      for (const organization of organizations) {
+        const present = yield* store.find(organization.id)
+        if (present !== undefined && present.environment !== organization.environment)
+          return yield* new OtherEnvironment({
+            organization: organization.id,
+            environment: present.environment
+          })
+        yield* store.put(organization)
+      }
     })
   )
   const worker = options.worker === false ? Layer.empty : workerLayer
@@ -113,7 +131,7 @@ export const makeRuntime = (options: ServiceOptions, mounts: Mounts): ServiceRun
       // The next call tries again: a database may come back.
       if (current === attempt) current = undefined
       await attempt.dispose()
-      throw cause
+      throw openingFault(cause)
     }
   }
   const kept = <A>(work: Promise<A>): Promise<A> => {

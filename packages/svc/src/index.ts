@@ -1,3 +1,4 @@
+export { createCommitment } from "./Commitment.ts"
 export type { HostIdentity, Identify } from "./HostIdentity.ts"
 export type {
   EventPage,
