@@ -6,8 +6,15 @@ import { makeAppend } from "./append/PostgresAppend.ts"
 import { type HostClient, hostClients } from "./connection/HostClient.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
-import { type MigrationFault, migrate, pendingMigrations, type SchemaUnknown } from "./Migrate.ts"
-import { DEFAULT_SCHEMA, MigrationsPending, type PostgresPorts, portsOf, portsWith } from "./PostgresStore.ts"
+import { type MigrationFault, migrate, type SchemaUnknown } from "./Migrate.ts"
+import {
+  DEFAULT_SCHEMA,
+  type MigrationsPending,
+  type PostgresPorts,
+  portsOf,
+  portsWith,
+  refusePending
+} from "./PostgresStore.ts"
 
 /*
  * The store on connections of its host, which has its own pool and its own transactions.
@@ -57,11 +64,7 @@ export const layer = (
       yield* refuseUnsuitable(clients.writes)
       yield* refuseOtherIsolation(clients.writes)
       if (options.migrations === "run") yield* migrate(clients.writes, schema)
-      else {
-        const pending = yield* pendingMigrations(clients.writes, schema)
-        if (pending.length > 0)
-          return yield* new MigrationsPending({ pending: pending.map(({ name }) => name) })
-      }
+      else yield* refusePending(clients, { schema })
       return yield* guardHistory(yield* portsOf(clients), false)
     })
   ).pipe(Layer.provide(Reactivity.layer))

@@ -247,7 +247,10 @@ export class MigrationsPending extends Data.TaggedError("MigrationsPending")<{
   readonly pending: ReadonlyArray<string>
 }> {}
 
-const refuseOthers = (client: SqlClient, { partitions, schema }: PostgresOptions) =>
+const refuseOthers = (
+  client: SqlClient,
+  { partitions, schema }: Pick<PostgresOptions, "partitions" | "schema">
+) =>
   partitions === undefined ? Effect.void : refuseOtherPartitions(client, schema ?? DEFAULT_SCHEMA, partitions)
 
 /**
@@ -277,9 +280,10 @@ const takeSteps = (
     return taken.map(({ name }) => name)
   }).pipe(Effect.scoped)
 
-const refusePending = (
+/** Refuses a schema that lacks steps, or is divided otherwise than asked for. */
+export const refusePending = (
   { schema, writes }: PostgresClients,
-  options: PostgresOptions
+  options: Pick<PostgresOptions, "partitions" | "schema">
 ): Effect.Effect<void, MigrationsPending | PartitionsDiffer | SchemaUnknown | SqlError> =>
   Effect.gen(function* () {
     const pending = yield* pendingMigrations(writes, schema)

@@ -1,5 +1,7 @@
+import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
-import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
+import { API_KEY_SCOPES, type ApiKeyScope } from "@svc/domain/organization/Organization"
+import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
@@ -17,7 +19,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { withinTransaction } from "./HostTransaction.ts"
 import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
-import { type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import { deploymentOf, type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
 import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
 import { SvcError } from "./SvcError.ts"
 
@@ -83,11 +85,9 @@ const unknownOrganization = new Refused({
   detail: "There is no such organization in this environment."
 })
 
-const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
-
 const refuseKeySettings = ({
   expiresAt,
-  scopes = SCOPES
+  scopes = API_KEY_SCOPES
 }: {
   readonly expiresAt: string | undefined
   readonly scopes: ReadonlyArray<ApiKeyScope> | undefined
@@ -96,19 +96,23 @@ const refuseKeySettings = ({
     ...(expiresAt === undefined || parseTimestamp(expiresAt) !== undefined
       ? []
       : [{ pointer: "/expiresAt", code: "invalid_value", detail: "Must be an RFC 3339 time in UTC." }]),
-    ...(scopes.length > 0 && scopes.every((scope) => SCOPES.includes(scope))
+    ...(scopes.length > 0 && scopes.every((scope) => API_KEY_SCOPES.includes(scope))
       ? []
-      : [{ pointer: "/scopes", code: "invalid_value", detail: `Must be some of ${SCOPES.join(", ")}.` }])
+      : [
+          {
+            pointer: "/scopes",
+            code: "invalid_value",
+            detail: `Must be some of ${API_KEY_SCOPES.join(", ")}.`
+          }
+        ])
   ]
   return faults.length === 0
     ? Effect.void
     : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
 }
 
-const organizationNamed = Effect.fnUntraced(function* (id: string, { environment }: ServiceOptions) {
-  const found: Organization | undefined = yield* (yield* Organizations).find(id)
-  return found?.environment === environment ? found : yield* unknownOrganization
-})
+const organizationNamed = (id: string) =>
+  Effect.catchTag(organizationOnRecord(id), "OrganizationUnknown", () => Effect.fail(unknownOrganization))
 
 /** The error of a failed call; a fault that is no refusal is logged, and says nothing of the inside. */
 const errorOf = (cause: Cause.Cause<Refused>): SvcError => {
@@ -183,24 +187,18 @@ export const createService = (options: ServiceOptions): Service => {
   const mounts = mountsOf(options)
   const runtime = makeRuntime(options, mounts)
   const run = makeRun(runtime)
-  let made: ServiceApp | undefined
   const facesOf =
     (ports: Context.Context<never>): Service["forOrganization"] =>
     (id) =>
       makeOrganizationFace((program) =>
         run(
-          Effect.provideContext(Effect.flatMap(organizationNamed(id, options), program), ports) as ReturnType<
+          Effect.provideContext(Effect.flatMap(organizationNamed(id), program), ports) as ReturnType<
             typeof program
           >
         )
       )
-  const app: ServiceApp = Effect.suspend(() =>
-    made === undefined
-      ? Effect.flatMap(makeApp(options, mounts), (fresh) => {
-          made ??= fresh
-          return made
-        })
-      : made
+  const app = Effect.runSync(
+    Effect.provideService(makeApp(options, mounts), Deployment, deploymentOf(options, mounts))
   )
   return {
     fetch: makeFetch(runtime, app, options),
@@ -212,7 +210,7 @@ export const createService = (options: ServiceOptions): Service => {
     createApiKey: (organizationId, { expiresAt, scopes } = {}) =>
       run(
         Effect.gen(function* () {
-          const organization = yield* organizationNamed(organizationId, options)
+          const organization = yield* organizationNamed(organizationId)
           yield* refuseKeySettings({ expiresAt, scopes })
           const { bytes } = yield* Randomness
           const now = yield* Clock.currentTimeMillis

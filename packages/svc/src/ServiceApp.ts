@@ -1,7 +1,7 @@
+import { API_KEY_SCOPES } from "@svc/domain/organization/Organization"
 import { makeApi } from "@svc/http-server/api/ApiServer"
 import { CallerAuthentication } from "@svc/http-server/api/CallerAuthentication"
 import { makeApprovalOrigin } from "@svc/http-server/approval/ApprovalServer"
-import { basePathOf } from "@svc/http-server/http/BasePath"
 import { type EdgeOptions, httpEdge, targetOf } from "@svc/http-server/http/HttpEdge"
 import { Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -19,15 +19,13 @@ const headOf = (request: Incoming, { baseUrl }: ServiceOptions): Request =>
     ? new Request(request.source.url, { method: request.source.method, headers: request.source.headers })
     : new Request(new URL(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
 
-const ALL_SCOPES = ["read", "write", "webhooks"] as const
-
 const authenticationOf = (options: ServiceOptions) => {
   const { authenticate } = options
   if (authenticate === undefined) return undefined
   return (request: Incoming) =>
     Effect.map(
       Effect.promise(async () => authenticate(headOf(request, options))),
-      (caller) => caller && { organization: caller.organization, scopes: caller.scopes ?? ALL_SCOPES }
+      (caller) => caller && { organization: caller.organization, scopes: caller.scopes ?? API_KEY_SCOPES }
     )
 }
 
@@ -36,15 +34,14 @@ const isBelow = (target: string, path: string): boolean =>
 
 /** Which face a request is for: the longer of the paths that it is below, or by its host if both have one path. */
 export const faceOf = ({ api, approval }: Mounts, target: string, host: string | undefined) => {
-  const paths = { api: basePathOf(api.href), approval: basePathOf(approval.href) }
-  if (paths.api === paths.approval) {
-    if (!isBelow(target, paths.api)) return undefined
-    return host === approval.host ? "approval" : "api"
+  const isOfApi = isBelow(target, api.path)
+  const isOfApproval = isBelow(target, approval.path)
+  if (isOfApi && isOfApproval) {
+    if (api.path === approval.path) return host === approval.url.host ? "approval" : "api"
+    return api.path.length > approval.path.length ? "api" : "approval"
   }
-  const [longer, other] =
-    paths.api.length > paths.approval.length ? (["api", "approval"] as const) : (["approval", "api"] as const)
-  if (isBelow(target, paths[longer])) return longer
-  return isBelow(target, paths[other]) ? other : undefined
+  if (isOfApi) return "api"
+  return isOfApproval ? "approval" : undefined
 }
 
 const hostOf = (request: Incoming): string | undefined =>
@@ -59,13 +56,13 @@ export const makeApp = Effect.fnUntraced(function* (options: ServiceOptions, mou
   const origin = yield* makeApprovalOrigin
   const authentication = authenticationOf(options)
   const faces: Readonly<Record<"api" | "approval", ServiceApp>> = {
-    api: httpEdge(api.routes, { ...api.options, ...common, mountPath: basePathOf(mounts.api.href) }).pipe(
+    api: httpEdge(api.routes, { ...api.options, ...common, mountPath: mounts.api.path }).pipe(
       Effect.provideService(CallerAuthentication, authentication)
     ),
     approval: httpEdge(origin.routes, {
       ...origin.options,
       ...common,
-      mountPath: basePathOf(mounts.approval.href)
+      mountPath: mounts.approval.path
     })
   }
   return Effect.flatMap(

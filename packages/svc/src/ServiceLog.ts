@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest } from "@svc/http-server/http/CurrentRequest"
-import { Cause, Layer, Logger, References } from "effect"
+import { Cause, Logger, References } from "effect"
 import type { LogEntry } from "./ServiceOptions.ts"
 
 const LEVELS: Readonly<Record<string, LogEntry["level"]>> = {
@@ -36,20 +36,20 @@ const guarded =
   }
 
 /** Hands every entry to the host, with the facts of the request beside the message. */
-export const loggerLayer = (log: (entry: LogEntry) => void = toConsole) =>
-  Layer.mergeAll(
-    Logger.layer([
-      Logger.make<unknown, void>(({ cause, fiber, logLevel, message }) => {
-        const request = fiber.getRef(CurrentRequest)
-        guarded(log)({
-          level: LEVELS[logLevel] ?? "debug",
-          message: (Array.isArray(message) ? message : [message]).map(textOf).join(" "),
-          facts: {
-            ...(request.requestId === "" ? {} : annotationsOf(request)),
-            ...fiber.getRef(References.CurrentLogAnnotations)
-          },
-          ...(cause.reasons.length === 0 ? {} : { cause: Cause.pretty(cause) })
-        })
+export const loggerLayer = (log: (entry: LogEntry) => void = toConsole) => {
+  const write = guarded(log)
+  return Logger.layer([
+    Logger.make<unknown, void>(({ cause, fiber, logLevel, message }) => {
+      const request = fiber.getRef(CurrentRequest)
+      write({
+        level: LEVELS[logLevel] ?? "debug",
+        message: (Array.isArray(message) ? message : [message]).map(textOf).join(" "),
+        facts: {
+          ...(request.requestId === "" ? {} : annotationsOf(request)),
+          ...fiber.getRef(References.CurrentLogAnnotations)
+        },
+        ...(cause.reasons.length === 0 ? {} : { cause: Cause.pretty(cause) })
       })
-    ])
-  )
+    })
+  ])
+}

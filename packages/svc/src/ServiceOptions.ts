@@ -1,5 +1,10 @@
+import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
 import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/approval/ReturnUrl"
-import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
+import {
+  type ApiKeyScope,
+  type Organization,
+  REPORT_GRACE_MAX_SECONDS
+} from "@svc/domain/organization/Organization"
 import type { Deployment } from "@svc/domain/ports/Deployment"
 import { basePathOf } from "@svc/http-server/http/BasePath"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
@@ -87,26 +92,33 @@ const urlOf = (text: string, name: string): URL => {
   return url
 }
 
-const withoutTrailingSlash = (url: URL): string => url.origin + basePathOf(url.href)
-
-const isOwnDomain = (host: string, rpId: string): boolean =>
-  host === rpId || (rpId.includes(".") && host.endsWith(`.${rpId}`))
-
-/** Where the two faces are mounted: the paths of their base URLs, and whether their origins differ. */
-export interface Mounts {
-  readonly api: URL
-  readonly approval: URL
+/** Where a face is mounted: its base URL, and the path of it without a trailing slash. */
+export interface Mount {
+  readonly url: URL
+  readonly path: string
 }
 
+export interface Mounts {
+  readonly api: Mount
+  readonly approval: Mount
+}
+
+const mountAt = (text: string, name: string): Mount => {
+  const url = urlOf(text, name)
+  return { url, path: basePathOf(url.href) }
+}
+
+const baseUrlOf = ({ path, url }: Mount): string => url.origin + path
+
 const checkSecurity = ({ environment }: ServiceOptions, { api, approval }: Mounts): void => {
-  const isLocal = environment === "test" && approval.hostname === "localhost"
-  if (approval.protocol !== "https:" && !isLocal)
+  const isLocal = environment === "test" && approval.url.hostname === "localhost"
+  if (approval.url.protocol !== "https:" && !isLocal)
     fail(
       "approvalUrl must begin with https://: browsers offer passkeys nowhere else but on http://localhost."
     )
   if (environment === "test") return
-  if (api.protocol !== "https:") fail("baseUrl must begin with https:// in the live environment.")
-  if (api.origin === approval.origin)
+  if (api.url.protocol !== "https:") fail("baseUrl must begin with https:// in the live environment.")
+  if (api.url.origin === approval.url.origin)
     fail(
       "approvalUrl must have another origin than baseUrl in the live environment: what runs on the origin of the API could otherwise approve in the user's place."
     )
@@ -151,24 +163,24 @@ const checkForm = (options: ServiceOptions): void => {
 /** The mounts of both faces; throws if options contradict each other. */
 export const mountsOf = (options: ServiceOptions): Mounts => {
   checkForm(options)
-  const api = urlOf(options.baseUrl, "baseUrl")
-  const approval = urlOf(options.approvalUrl, "approvalUrl")
+  const api = mountAt(options.baseUrl, "baseUrl")
+  const approval = mountAt(options.approvalUrl, "approvalUrl")
   checkSecurity(options, { api, approval })
-  if (api.host === approval.host && basePathOf(api.href) === basePathOf(approval.href))
+  if (api.url.host === approval.url.host && api.path === approval.path)
     fail("baseUrl and approvalUrl need different hosts or different paths.")
   return { api, approval }
 }
 
 /** What the programs know of the deployment. */
 export const deploymentOf = (options: ServiceOptions, { api, approval }: Mounts): Deployment["Service"] => {
-  const rpId = options.rpId ?? approval.hostname
-  if (!isOwnDomain(approval.hostname, rpId))
+  const rpId = options.rpId ?? approval.url.hostname
+  if (!mayUseRelyingParty(approval.url.hostname, rpId))
     fail("rpId must be the host of approvalUrl or a domain above it.")
   return {
     environment: options.environment,
-    baseUrl: withoutTrailingSlash(api),
-    approvalBaseUrl: withoutTrailingSlash(approval),
-    approvalOrigin: approval.origin,
+    baseUrl: baseUrlOf(api),
+    approvalBaseUrl: baseUrlOf(approval),
+    approvalOrigin: approval.url.origin,
     rpId,
     localhostReturnOrigins: allowsLocalhostReturn(options.environment)
   }
@@ -184,8 +196,6 @@ export const masterKeyOf = (key: string | Uint8Array, name: string): Uint8Array 
       )
 }
 
-const MAX_GRACE_SECONDS = 3600
-
 /** An organization as it is kept; throws if its settings are not valid. */
 export const organizationOf = (
   settings: OrganizationSettings,
@@ -197,9 +207,9 @@ export const organizationOf = (
   if (
     !Number.isInteger(reportGraceSeconds) ||
     reportGraceSeconds < 0 ||
-    reportGraceSeconds > MAX_GRACE_SECONDS
+    reportGraceSeconds > REPORT_GRACE_MAX_SECONDS
   )
-    fail(`reportGraceSeconds must be a whole number of 0 to ${MAX_GRACE_SECONDS}.`)
+    fail(`reportGraceSeconds must be a whole number of 0 to ${REPORT_GRACE_MAX_SECONDS}.`)
   if (typeof name !== "string" || name === "") fail(`the organization ${id} has no name.`)
   if (passkeyEnrolment !== "FIRST_USE" && passkeyEnrolment !== "CALLER_ALLOWED")
     fail('passkeyEnrolment must be "FIRST_USE" or "CALLER_ALLOWED".')

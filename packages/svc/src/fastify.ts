@@ -1,5 +1,4 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { basePathOf } from "@svc/http-server/http/BasePath"
 import { toNodeHandler } from "./node.ts"
 import { type Service, ServiceParts } from "./Service.ts"
 
@@ -32,7 +31,7 @@ export const svcFastify =
     const { api, approval } = service[ServiceParts].mounts
     fastify.removeAllContentTypeParsers()
     fastify.addContentTypeParser("*", (_request, _payload, done) => done(null))
-    for (const path of new Set([basePathOf(api.href), basePathOf(approval.href)])) {
+    for (const path of new Set([api.path, approval.path])) {
       for (const pattern of path === "" ? ["/*"] : [path, `${path}/*`]) {
         fastify.all(pattern, (request, reply) => {
           reply.hijack()

@@ -1,8 +1,6 @@
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { commitmentOf } from "@svc/protocol/evidence/Commitment"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import type { OrganizationFace, ServiceOptions } from "../src/index.ts"
-import { newOrganizationId } from "../src/index.ts"
+import { createCommitment, newOrganizationId } from "../src/index.ts"
 import { memory } from "../src/memory.ts"
 import { approveOn, type Send } from "./EndUser.ts"
 
@@ -61,14 +59,14 @@ export const approvedMandate = async (shop: Shop, face: OrganizationFace, send: 
 
 /** A proposal, and the opening of its commitment. */
 export const newProposal = (amount = 4200) => {
-  const opening = crypto.getRandomValues(new Uint8Array(32))
+  const { commitment, opening } = createCommitment()
   return {
-    opening: encodeBase64Url(opening),
+    opening,
     proposal: {
       external_reference: "order-1",
       proposed_action: { action: "card.create", payment: { amount, currency: "EUR" } },
       execution_window_seconds: 900,
-      commitment: commitmentOf(opening)
+      commitment
     }
   }
 }

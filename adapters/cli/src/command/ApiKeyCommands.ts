@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
-import type { ApiKey, ApiKeyScope } from "@svc/domain/organization/Organization"
+import { API_KEY_SCOPES, type ApiKey } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
@@ -11,8 +11,6 @@ import { usageFault, validateAll } from "../start/StartFault.ts"
 import { oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
-
-const SCOPES: ReadonlyArray<ApiKeyScope> = ["read", "write", "webhooks"]
 
 /** The printed form of a key, without its hash. */
 const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
@@ -37,7 +35,7 @@ const create: StoreCommand = {
     const options = yield* readOptions({ organization: "one", scope: "many", "expires-at": "one" }, words)
     const { scope, "expires-at": expiresAt } = options
     const { environment, id, scopes } = yield* validateAll({
-      scopes: Effect.forEach(scope, (name) => oneOf(SCOPES, name, "scope")),
+      scopes: Effect.forEach(scope, (name) => oneOf(API_KEY_SCOPES, name, "scope")),
       expiresAt: refuseUnless(
         expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
         "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"

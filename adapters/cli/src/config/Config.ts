@@ -1,4 +1,5 @@
 import { join } from "node:path"
+import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { Effect, type LogLevel, type Redacted, Result } from "effect"
@@ -77,8 +78,9 @@ const readApproval = Effect.fnUntraced(function* (environment: "test" | "live") 
   const isSecure = approval.protocol === "https:" || (environment === "test" && isLocalhost(approval))
   if (!isSecure) return yield* invalidSetting(APPROVAL_BASE_URL)
   const rpId = (yield* optional(RP_ID)) ?? approval.hostname
-  const isOwn = approval.hostname === rpId || (rpId.includes(".") && approval.hostname.endsWith(`.${rpId}`))
-  return isOwn ? { approvalBaseUrl, rpId } : yield* invalidSetting(RP_ID)
+  return mayUseRelyingParty(approval.hostname, rpId)
+    ? { approvalBaseUrl, rpId }
+    : yield* invalidSetting(RP_ID)
 })
 
 const readOrigins = Effect.gen(function* () {

@@ -1,6 +1,7 @@
+import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
 import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
-import { Deployment } from "@svc/domain/ports/Deployment"
-import { Organizations } from "@svc/domain/ports/Organizations"
+import type { Deployment } from "@svc/domain/ports/Deployment"
+import type { Organizations } from "@svc/domain/ports/Organizations"
 import { authenticateApiKey } from "@svc/domain/programs/AuthenticateApiKey"
 import { RouteRule } from "@svc/protocol/api/RouteRule"
 import { isIdempotencyKey } from "@svc/protocol/request/IdempotencyKey"
@@ -117,13 +118,10 @@ const authenticateByKey = Effect.fnUntraced(function* ({ authorization }: Header
 
 const callerOfHost = Effect.fnUntraced(function* (caller: HostCaller | undefined) {
   if (caller === undefined) return yield* new Refused({ code: "authentication_required" })
-  const { environment } = yield* Deployment
-  const organization = yield* refusing((yield* Organizations).find(caller.organization))
-  if (organization?.environment !== environment) {
-    return yield* Effect.die(
-      new Error("the host authenticated a request for an organization that does not exist")
-    )
-  }
+  const found = Effect.catchTag(organizationOnRecord(caller.organization), "OrganizationUnknown", () =>
+    Effect.die(new Error("the host authenticated a request for an organization that does not exist"))
+  )
+  const organization = yield* refusing(found)
   return { organization, scopes: caller.scopes, rateKey: organization.id }
 })
 

@@ -60,11 +60,11 @@ const responseTo = <R>(
   request: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
 ): Effect.Effect<Response, never, R> => {
+  const refuse = (refused: Refused) => Effect.succeed(respondWithProblem(refused, facts))
   const unframed = framingFault(request)
-  const refused =
-    match._tag === "Route" ? (headerFault(request) ?? unframed) : routingRefusal(match, request, unframed)
-  if (refused !== undefined || match._tag !== "Route")
-    return Effect.succeed(respondWithProblem(refused!, facts))
+  if (match._tag !== "Route") return refuse(routingRefusal(match, request, unframed))
+  const refused = headerFault(request) ?? unframed
+  if (refused !== undefined) return refuse(refused)
   const { params, route } = match
   return Effect.catchCause(
     // The server runs this in an uninterruptible region.

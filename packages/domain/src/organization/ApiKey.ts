@@ -5,7 +5,7 @@ import type { Instant } from "@svc/protocol/Timestamp"
 import { Redacted } from "effect"
 import type { Environment } from "../mandate/JournalFact.ts"
 import { instantOf } from "../mandate/PreparedTerms.ts"
-import type { ApiKey, ApiKeyScope } from "./Organization.ts"
+import { API_KEY_SCOPES, type ApiKey, type ApiKeyScope } from "./Organization.ts"
 
 /** Random bytes of an API key (part 9). */
 export const API_KEY_BYTES = 32
@@ -33,7 +33,7 @@ export const apiKeyRecord = (key: {
   id: key.id,
   organizationId: key.organizationId,
   hash: apiKeyHash(key.key),
-  scopes: key.scopes ?? ["read", "write", "webhooks"],
+  scopes: key.scopes ?? API_KEY_SCOPES,
   createdAt: key.createdAt,
   ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt })
 })

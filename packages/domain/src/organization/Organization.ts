@@ -28,7 +28,9 @@ export interface Organization {
   readonly passkeyEnrolment: "FIRST_USE" | "CALLER_ALLOWED"
 }
 
-export type ApiKeyScope = "read" | "write" | "webhooks"
+/** What an API key may be for (part 9). */
+export const API_KEY_SCOPES = ["read", "write", "webhooks"] as const
+export type ApiKeyScope = (typeof API_KEY_SCOPES)[number]
 
 /** An API key as stored: by hash, never in clear (part 9). */
 export interface ApiKey {
