@@ -4,12 +4,12 @@ import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
+import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { Pool } from "pg"
 import { createCommitment, createService, newOrganizationId, type ServiceOptions } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
-import { approve } from "./approve.ts"
 import { charge, reasonOf } from "./checkout.ts"
 import { serveOnExpress } from "./express.ts"
 import { serveOnFastify } from "./fastify.ts"
@@ -204,6 +204,6 @@ const approvedShop = async (options: Pick<ServiceOptions, "store" | "masterKey">
     return_url: "http://localhost:3000/back",
     return_state: "unpredictable-0001"
   })
-  await approve(session.approval_url ?? "", service.fetch)
+  await approveOnPage(session.approval_url ?? "", service.fetch)
   return { id, mandate, service, shop }
 }

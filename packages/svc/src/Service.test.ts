@@ -1,8 +1,8 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
+import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { Effect, Exit, Layer, Scope } from "effect"
-import { approveOn } from "../test/EndUser.ts"
 import {
   approvedMandate,
   commitReport,
@@ -194,7 +194,7 @@ describe("a service", () => {
     isDown = false
     const session = await open("session of user_1")
     assert.strictEqual((await refusalOf(open("session of user_1"))).code, "assertion_replayed")
-    await approveOn(session.approval_url ?? "", service.fetch)
+    await approveOnPage(session.approval_url ?? "", service.fetch)
     assert.strictEqual((await face.mandates.get(id)).state, "ACTIVE")
     await service.close()
   })

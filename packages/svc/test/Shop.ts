@@ -1,8 +1,8 @@
+import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import type { OrganizationFace, ServiceOptions } from "../src/index.ts"
 import { createCommitment, newOrganizationId } from "../src/index.ts"
 import { memory } from "../src/memory.ts"
-import { approveOn, type Send } from "./EndUser.ts"
 
 export const RETURN_ORIGIN = "https://shop.example"
 
@@ -45,7 +45,11 @@ export const newMandate = (subject: string) => ({
 })
 
 /** A mandate that a new end user has approved on the page. */
-export const approvedMandate = async (shop: Shop, face: OrganizationFace, send: Send): Promise<string> => {
+export const approvedMandate = async (
+  shop: Shop,
+  face: OrganizationFace,
+  send: (request: Request) => Promise<Response>
+): Promise<string> => {
   const subject = `user_${crypto.randomUUID()}`
   const mandate = await face.mandates.create(newMandate(subject))
   const session = await face.mandates.openApproval(mandate.id, {
@@ -53,7 +57,7 @@ export const approvedMandate = async (shop: Shop, face: OrganizationFace, send: 
     return_url: `${RETURN_ORIGIN}/approved`,
     return_state: "unpredictable-0001"
   })
-  await approveOn(session.approval_url ?? "", send)
+  await approveOnPage(session.approval_url ?? "", send)
   return mandate.id
 }
 

@@ -1,0 +1,42 @@
+import { makeSoftwarePasskey } from "./SoftwarePasskey.ts"
+
+const expectStatus = async (response: Response, status: number, what: string): Promise<string> => {
+  const text = await response.text()
+  if (response.status !== status) throw new Error(`${what} is ${response.status}, not ${status}: ${text}`)
+  return text
+}
+
+/**
+ * Approves an approval URL in a test, as a browser would on the page, with a new passkey. `send` is `fetch`, or the one of a
+ * service. Rejects at the first response that is not what the page gets.
+ *
+ * @example
+ * ```ts
+ * import { approveOnPage } from "@svc/testkit/ApproveOnPage"
+ *
+ * await approveOnPage(session.approval_url, service.fetch)
+ * ```
+ */
+export const approveOnPage = async (
+  approvalUrl: string,
+  send: (request: Request) => Promise<Response>
+): Promise<void> => {
+  const { origin } = new URL(approvalUrl)
+  await expectStatus(
+    await send(new Request(approvalUrl, { headers: { accept: "text/html" } })),
+    200,
+    "the page"
+  )
+  let cookie = ""
+  const post = async (action: string, body: object, status: number) => {
+    const headers = { origin, "content-type": "application/json", cookie }
+    const init = { method: "POST", headers, body: JSON.stringify(body) }
+    const response = await send(new Request(`${approvalUrl}/${action}`, init))
+    const text = await expectStatus(response, status, action)
+    cookie = response.headers.get("set-cookie")?.split(";")[0] ?? cookie
+    return JSON.parse(text)
+  }
+  const passkey = makeSoftwarePasskey({ origin })
+  await post("passkey", passkey.register((await post("ceremony", {}, 200)).options), 201)
+  await post("approval", passkey.authenticate((await post("ceremony", {}, 200)).options), 200)
+}
