@@ -122,14 +122,14 @@ describe("the examples of embedding", () => {
     const tooMuch = await charge(
       shop,
       { mandate: mandate.id, id: "order-0", amount: 5001 },
-      createCommitment(),
+      await createCommitment(),
       run
     )
     assert.deepStrictEqual([tooMuch.decision, charged], ["DENY", 0])
     const done = await charge(
       shop,
       { mandate: mandate.id, id: "order-1", amount: 4200 },
-      createCommitment(),
+      await createCommitment(),
       run
     )
     assert.deepStrictEqual([done.state, charged], ["COMMITTED", 1])
@@ -148,7 +148,7 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
     await pool.query("create table orders (id text primary key)")
     const masterKey = crypto.getRandomValues(new Uint8Array(32))
     const { id, mandate, service } = await approvedShop({ store: postgres({ pool }), masterKey })
-    const place = (order: string, amount: number) =>
+    const place = async (order: string, amount: number) =>
       placeOrder(
         pool,
         service,
@@ -157,7 +157,7 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
           external_reference: order,
           proposed_action: { action: "card.create", payment: { amount, currency: "EUR" } },
           execution_window_seconds: 300,
-          commitment: createCommitment().commitment
+          commitment: (await createCommitment()).commitment
         }
       )
     assert.strictEqual((await place("too-much", 5001)).decision, "DENY")
