@@ -1,15 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
-import { approveOnPage } from "@svc/testkit/ApproveOnPage"
-import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { Pool } from "pg"
-import { createCommitment, createService, newOrganizationId, type ServiceOptions } from "svc"
+import { createCommitment } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
+import { approvedShop } from "./approved.ts"
 import { charge, reasonOf } from "./checkout.ts"
 import { serveOnExpress } from "./express.ts"
 import { serveOnFastify } from "./fastify.ts"
@@ -20,13 +19,6 @@ import { makeService } from "./service.ts"
 import { placeOrder } from "./transaction.ts"
 
 const folder = fileURLToPath(new URL(".", import.meta.url))
-const pages = ["../../../docs/embedding.md", "../../../packages/svc/README.md"].map((page) =>
-  readFileSync(new URL(page, import.meta.url), "utf8")
-)
-const blocks = pages.flatMap((page) => [...page.matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text]) => text!))
-const sources = readdirSync(folder)
-  .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
-  .map((name) => readFileSync(folder + name, "utf8"))
 
 const database = await openTestDatabase()
 
@@ -54,16 +46,7 @@ const assertMounted = async (ask: (path: string) => Promise<Response>): Promise<
   assert.strictEqual(await (await ask("/")).text(), "the shop's own page")
 }
 
-describe("docs/embedding.md and the README of svc", () => {
-  it("shows code of these programs alone", () => {
-    assert.isAbove(blocks.length, 5)
-    for (const block of blocks)
-      assert.isTrue(
-        sources.some((source) => source.includes(block.trim())),
-        block
-      )
-  })
-
+describe("the programs of the first page", () => {
   it("mounts the service in at most ten lines", () => {
     for (const name of ["node", "express", "fastify", "hono", "next"]) {
       const lines = readFileSync(`${folder}${name}.ts`, "utf8")
@@ -168,42 +151,3 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
     await pool.end()
   })
 })
-
-/** A service on this store, and a mandate of EUR 50 that its end user has approved. */
-const approvedShop = async (options: Pick<ServiceOptions, "store" | "masterKey">) => {
-  const id = newOrganizationId()
-  const issuer = makeIdentityIssuer({ issuer: "https://id.shop.example", audience: "svc" })
-  const service = createService({
-    environment: "test",
-    baseUrl: "http://localhost:3000/mandates",
-    approvalUrl: "http://localhost:3000/approvals",
-    organizations: [
-      {
-        id,
-        name: "Shop",
-        returnOrigins: ["http://localhost:3000"],
-        identity: {
-          issuer: issuer.issuer,
-          audience: issuer.audience,
-          algorithms: ["ES256"],
-          keys: { jwks: issuer.publicJwks }
-        }
-      }
-    ],
-    ...options
-  })
-  const shop = service.forOrganization(id)
-  const mandate = await shop.mandates.create({
-    kind: "SINGLE",
-    subject_reference: "user_1",
-    policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
-    window: { ends_at: new Date(Date.now() + 86_400_000).toISOString() }
-  })
-  const session = await shop.mandates.openApproval(mandate.id, {
-    identity_assertion: await issuer.assertion({ subject: "user_1", now: BigInt(Date.now()) * 1_000_000n }),
-    return_url: "http://localhost:3000/back",
-    return_state: "unpredictable-0001"
-  })
-  await approveOnPage(session.approval_url ?? "", service.fetch)
-  return { id, mandate, service, shop }
-}
