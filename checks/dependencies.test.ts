@@ -16,7 +16,7 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/client$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli)/],
+  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]

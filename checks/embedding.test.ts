@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { PROBLEM_CODES, PROBLEMS } from "@svc/protocol/Problem"
-import type { OrganizationSettings, ServiceOptions } from "svc"
+import type { ClientErrorCode, OrganizationSettings, ServiceOptions } from "svc"
 import type { pglite } from "svc/pglite"
 import type { PostgresStoreOptions } from "svc/postgres"
 import { markdownFiles } from "./Documents.ts"
@@ -40,6 +40,17 @@ const ORGANIZATION: Named<OrganizationSettings> = {
 const PGLITE: Named<NonNullable<Parameters<typeof pglite>[0]>> = { folder: true }
 
 const POSTGRES: Named<PostgresStoreOptions> = { url: true, pool: true, schema: true, migrations: true }
+
+/** The codes without a status; those of the network and of webhooks are the client's matter. */
+const OF_CALLS: Readonly<
+  Record<Exclude<ClientErrorCode, "network_error" | "unexpected_response" | `webhook_${string}`>, true>
+> = {
+  invalid_argument: true,
+  timeout: true,
+  aborted: true,
+  execution_not_allowed: true,
+  execution_repeated: true
+}
 
 const page = (name: string): string =>
   markdownFiles().find(({ path }) => path === `docs/embedding/${name}`)?.text ?? ""
@@ -84,5 +95,13 @@ describe("docs/embedding/errors.md", () => {
       )
     )
     for (const [, code, action = ""] of rows) assert.isAbove(action.length, 5, code)
+  })
+
+  it("has every code without a status that a call may have", () => {
+    const rows = rowsBelow(page("errors.md"), "## Codes of the calls' own options")
+    assert.sameMembers(
+      rows.map(([code = ""]) => code.replace(" ✓", "")),
+      Object.keys(OF_CALLS).map((code) => `\`${code}\``)
+    )
   })
 })

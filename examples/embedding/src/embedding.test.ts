@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Pool } from "pg"
-import { createCommitment } from "svc"
+import { createCommitment, type Run, type RunOutcome } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
 import { approvedShop } from "./approved.ts"
@@ -97,25 +97,23 @@ describe("the examples of embedding", () => {
   it("charges within a mandate, and not beyond it", async () => {
     const { mandate, service, shop } = await approvedShop({ store: memory() })
 
-    let charged = 0
-    const run = async () => {
-      charged += 1
-      return { transaction: "txn_1", acceptedAt: new Date().toISOString() }
+    const paid: Array<string> = []
+    const pay = async ({ authorization, externalActionReference }: Run): Promise<RunOutcome> => {
+      paid.push(`${authorization.proposed_action.payment.amount} for ${externalActionReference}`)
+      return { outcome: "accepted", provider_transaction_reference: "txn_1" }
     }
-    const tooMuch = await charge(
-      shop,
-      { mandate: mandate.id, id: "order-0", amount: 5001 },
-      createCommitment(),
-      run
-    )
-    assert.deepStrictEqual([tooMuch.decision, charged], ["DENY", 0])
-    const done = await charge(
-      shop,
-      { mandate: mandate.id, id: "order-1", amount: 4200 },
-      createCommitment(),
-      run
-    )
-    assert.deepStrictEqual([done.state, charged], ["COMMITTED", 1])
+    const order = async (id: string, amount: number) => ({
+      id,
+      mandate: mandate.id,
+      amount,
+      ...(await createCommitment())
+    })
+    assert.strictEqual(await charge(shop, await order("order-0", 5001), pay), "not allowed")
+    const second = await order("order-1", 4200)
+    assert.strictEqual(await charge(shop, second, pay), "committed")
+    assert.strictEqual(await charge(shop, second, pay), "not allowed")
+    const { data } = await shop.authorizations.list(mandate.id, { state: "COMMITTED" })
+    assert.deepStrictEqual(paid, [`4200 for ${data[0]?.id}`])
     const refused = await shop.mandates.get("mnd_00000000000000000000000000").then(
       () => "found",
       (error: unknown) => reasonOf(error)
@@ -131,7 +129,7 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
     await pool.query("create table orders (id text primary key)")
     const masterKey = crypto.getRandomValues(new Uint8Array(32))
     const { id, mandate, service } = await approvedShop({ store: postgres({ pool }), masterKey })
-    const place = (order: string, amount: number) =>
+    const place = async (order: string, amount: number) =>
       placeOrder(
         pool,
         service,
@@ -140,7 +138,7 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
           external_reference: order,
           proposed_action: { action: "card.create", payment: { amount, currency: "EUR" } },
           execution_window_seconds: 300,
-          commitment: createCommitment().commitment
+          commitment: (await createCommitment()).commitment
         }
       )
     assert.strictEqual((await place("too-much", 5001)).decision, "DENY")

@@ -14,16 +14,16 @@ afterAll(async () => {
   await database?.stop()
 })
 
-const newProposal = () => ({
+const newProposal = async () => ({
   external_reference: "order-1",
   proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
   execution_window_seconds: 300,
-  commitment: createCommitment().commitment
+  commitment: (await createCommitment()).commitment
 })
 
 const propose = (service: Service, client: PoolClient, organization: string, mandate: string) =>
-  service.transaction(client, (within) =>
-    within.forOrganization(organization).authorizations.propose(mandate, newProposal())
+  service.transaction(client, async (within) =>
+    within.forOrganization(organization).authorizations.propose(mandate, await newProposal())
   )
 
 describe.skipIf(database === undefined)("a transaction of the host", () => {
