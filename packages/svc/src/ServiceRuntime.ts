@@ -57,7 +57,7 @@ export class OtherEnvironment extends Data.TaggedError("OtherEnvironment")<{
   readonly environment: string
 }> {}
 
-/** Everything that the programs and the two faces need, as the options say. Throws if they contradict each other. */
+/** Everything that the programs and the two faces need but a logger, as the options say. Throws if they contradict each other. */
 export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
   const organizations = (options.organizations ?? []).map((each) => organizationOf(each, options))
   const stored = Layer.provideMerge(
@@ -89,10 +89,7 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
     })
   )
   const worker = options.worker === false ? Layer.empty : workerLayer
-  return Layer.mergeAll(registered, worker).pipe(
-    Layer.provideMerge(ports),
-    Layer.provideMerge(loggerLayer(options.logger))
-  )
+  return Layer.provideMerge(Layer.mergeAll(registered, worker), ports)
 }
 
 type ServicesLayer = ReturnType<typeof servicesOf>
@@ -115,7 +112,7 @@ export class ServiceClosed extends Error {
 
 /** Opens the services at first use. Throws if the options contradict each other. */
 export const makeRuntime = (options: ServiceOptions, mounts: Mounts): ServiceRuntime => {
-  const layer = servicesOf(options, mounts)
+  const layer = Layer.provideMerge(servicesOf(options, mounts), loggerLayer(options.logger))
   const underWay = new Set<Promise<unknown>>()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
   let isClosed = false
