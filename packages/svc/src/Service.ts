@@ -19,8 +19,9 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { withinTransaction } from "./HostTransaction.ts"
 import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
-import { deploymentOf, type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
+import { type Mounts, settingsOf } from "./ServiceSettings.ts"
 import { SvcError } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
@@ -33,7 +34,7 @@ export interface Service {
    * rejects: while the store cannot be opened it answers 503, and the next request tries again.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** The resources of an organization. */
+  /** The resources of an organization. Throws an `SvcError` for anything but a string. */
   readonly forOrganization: (organizationId: string) => OrganizationFace
   /** Makes an API key, for callers over HTTP. Its text is returned here alone. */
   readonly createApiKey: (
@@ -111,6 +112,15 @@ const refuseKeySettings = ({
     : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
 }
 
+/** An identifier that is `undefined` is mostly a setting that is not there, which the host should learn at once. */
+const refuseOtherThanText = (id: unknown): void => {
+  if (typeof id === "string") return
+  throw new SvcError({
+    code: "validation_failed",
+    detail: `forOrganization takes the identifier of an organization as a string, and was given ${id === null ? "null" : typeof id}.`
+  })
+}
+
 const organizationNamed = (id: string) =>
   Effect.catchTag(organizationOnRecord(id), "OrganizationUnknown", () => Effect.fail(unknownOrganization))
 
@@ -164,8 +174,8 @@ const makeFetch =
       .catch((fault: unknown) => notOpenResponse(fault, options.baseUrl))
 
 /**
- * Makes a service within this process. Options that contradict each other throw a `TypeError`; the store is opened by the
- * first call, or by `ready`.
+ * Makes a service within this process. Throws a `TypeError` that says all that is wrong with the options; the store is opened
+ * by the first call, or by `ready`.
  *
  * @example
  * ```ts
@@ -183,23 +193,24 @@ const makeFetch =
  * const shop = service.forOrganization(organization)
  * ```
  */
-export const createService = (options: ServiceOptions): Service => {
-  const mounts = mountsOf(options)
-  const runtime = makeRuntime(options, mounts)
+export const createService = (given: ServiceOptions): Service => {
+  const settings = settingsOf(given)
+  const { deployment, mounts, options } = settings
+  const runtime = makeRuntime(settings)
   const run = makeRun(runtime)
   const facesOf =
     (ports: Context.Context<never>): Service["forOrganization"] =>
-    (id) =>
-      makeOrganizationFace((program) =>
+    (id) => {
+      refuseOtherThanText(id)
+      return makeOrganizationFace((program) =>
         run(
           Effect.provideContext(Effect.flatMap(organizationNamed(id), program), ports) as ReturnType<
             typeof program
           >
         )
       )
-  const app = Effect.runSync(
-    Effect.provideService(makeApp(options, mounts), Deployment, deploymentOf(options, mounts))
-  )
+    }
+  const app = Effect.runSync(Effect.provideService(makeApp(options, mounts), Deployment, deployment))
   return {
     fetch: makeFetch(runtime, app, options),
     forOrganization: facesOf(Context.empty()),

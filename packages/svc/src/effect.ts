@@ -1,6 +1,7 @@
 import type { Layer } from "effect"
-import { mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import { type Services, servicesOf } from "./ServiceRuntime.ts"
+import { settingsOf } from "./ServiceSettings.ts"
 
 /* The face for programs in Effect: the services that the use cases ask for, and the use cases. */
 
@@ -22,7 +23,7 @@ export type { Services } from "./ServiceRuntime.ts"
 
 /**
  * Everything that the use cases need, as the options of `createService` say, with the workers in the background. Throws a
- * `TypeError` if the options contradict each other.
+ * `TypeError` that says what is wrong with the options.
  *
  * @example
  * ```ts
@@ -41,4 +42,4 @@ export type { Services } from "./ServiceRuntime.ts"
  * ```
  */
 export const layer = (options: ServiceOptions): Layer.Layer<Services, unknown> =>
-  servicesOf(options, mountsOf(options))
+  servicesOf(settingsOf(options))
