@@ -175,12 +175,12 @@ export const makeMandates = (send: Transport): MandateCalls => ({
 })
 
 /** Makes the commitment of a proposal that has none, once its opening is stored. */
-const withCommitment = async (
+export const withCommitment = async (
   input: Omit<ProposalInput, "commitment"> & { readonly commitment?: string },
   options: WriteOptions & Partial<ProposalOptions>
 ): Promise<readonly [body: object, options: WriteOptions]> => {
   const { storeOpening, ...rest } = options
-  if (input.commitment !== undefined) return [input, rest]
+  if (input?.commitment !== undefined) return [input, rest]
   if (storeOpening === undefined) {
     throw invalidArgument("a proposal needs a commitment, or storeOpening to keep the opening of a new one")
   }

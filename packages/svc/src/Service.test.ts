@@ -49,7 +49,7 @@ for (const [name, storage] of [
       const mandate = await approvedMandate(shop, face, service.fetch)
       assert.strictEqual((await face.mandates.get(mandate)).state, "ACTIVE")
 
-      const { opening, proposal } = newProposal()
+      const { opening, proposal } = await newProposal()
       const authorization = await face.authorizations.propose(mandate, proposal, {
         idempotencyKey: "order-1"
       })
@@ -70,8 +70,7 @@ for (const [name, storage] of [
       assert.instanceOf(refused, TypeError)
 
       const types: Array<string> = []
-      for await (const page of face.events.iterate({ limit: 2 }))
-        types.push(...page.data.map(({ type }) => type))
+      for await (const { type } of face.events.list({ limit: 2 })) types.push(type)
       const journal = await face.mandates.events(mandate, { limit: 100 })
       assert.deepStrictEqual(
         types,
@@ -196,7 +195,7 @@ describe("a service", () => {
     assert.strictEqual((await refusalOf(open("session of user_2"))).code, "subject_mismatch")
     isDown = true
     const unavailable = await refusalOf(open("session of user_1"))
-    assert.deepStrictEqual([unavailable.code, unavailable.retryAfterSeconds], ["store_unavailable", 1])
+    assert.deepStrictEqual([unavailable.code, unavailable.retryAfter], ["store_unavailable", 1])
     isDown = false
     const session = await open("session of user_1")
     assert.strictEqual((await refusalOf(open("session of user_1"))).code, "assertion_replayed")

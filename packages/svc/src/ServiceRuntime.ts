@@ -23,7 +23,7 @@ import { limitsLayer } from "./ServiceLimits.ts"
 import { loggerLayer } from "./ServiceLog.ts"
 import type { ServiceOptions } from "./ServiceOptions.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
-import { StoreLayer } from "./Store.ts"
+import { StoreForTests, StoreLayer } from "./Store.ts"
 
 const identityLayer = ({ identify, webhookAllowLoopback: loopbackAllowed = false }: ServiceOptions) => {
   if (identify !== undefined) return hostIdentityLayer(identify)
@@ -76,20 +76,23 @@ const ownReferences = Layer.mergeAll(
   Layer.succeed(IdlePause, pauseUnreferenced)
 )
 
-/** Everything that the programs and the two faces need. */
+/** Everything that the programs and the two faces need but a logger. */
 export const servicesOf = ({ deployment, masterKeys, options, organizations }: ServiceSettings) => {
   const loopbackAllowed = options.webhookAllowLoopback ?? false
   const stored = Layer.provideMerge(
     Layer.provideMerge(wakingStore, options.store[StoreLayer](options.signer)),
     sealerLayer(masterKeys)
   )
+  const forTests = options.store[StoreForTests]
   const ports = Layer.mergeAll(
     stored,
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     identityLayer(options),
     PasskeyVerifierOnDemand.layer,
-    WebhookTransportHttp.layer({ loopbackAllowed }),
+    forTests === undefined
+      ? WebhookTransportHttp.layer({ loopbackAllowed })
+      : Layer.provide(forTests.transport, stored),
     Layer.succeed(Deployment, deployment),
     limitsLayer(options.limits ?? {})
   )
@@ -97,7 +100,7 @@ export const servicesOf = ({ deployment, masterKeys, options, organizations }: S
   const services = Layer.mergeAll(Layer.effectDiscard(register(organizations)), worker).pipe(
     Layer.provideMerge(ports),
     Layer.provideMerge(ownReferences),
-    Layer.provideMerge(loggerLayer(options.logger))
+    Layer.provideMerge(forTests?.clock ?? Layer.empty)
   )
   // Two services of one program share no layer, not even those that are the same value.
   return Layer.fresh(services)
@@ -123,7 +126,7 @@ export class ServiceClosed extends Error {
 
 /** Opens the services at first use. */
 export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
-  const layer = servicesOf(settings)
+  const layer = Layer.provideMerge(servicesOf(settings), loggerLayer(settings.options.logger))
   const underWay = new Set<Promise<unknown>>()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
   let isClosed = false

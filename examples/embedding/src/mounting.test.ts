@@ -1,0 +1,48 @@
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "@effect/vitest"
+import { createService } from "svc"
+import { memory } from "svc/memory"
+import { behindOneProxy } from "./address.ts"
+import { serveBehindProxy } from "./proxied.ts"
+
+const proxied = () =>
+  createService({
+    environment: "live",
+    baseUrl: "https://api.shop.example/mandates",
+    approvalUrl: "https://approve.shop.example",
+    store: memory(),
+    logger: () => undefined,
+    ...behindOneProxy
+  })
+
+describe("a service behind a proxy that ends TLS", () => {
+  it("tells its two faces by their paths, and links what its public addresses say", async () => {
+    const service = proxied()
+    const server = serveBehindProxy(service, 0)
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    const problem = await fetch(`http://127.0.0.1:${port}/mandates/nowhere`)
+    assert.strictEqual((await problem.json()).type, "https://api.shop.example/mandates/problems/not-found")
+    const page = await fetch(`http://127.0.0.1:${port}/`, { headers: { accept: "text/html" } })
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/u)
+    server.close()
+    server.closeAllConnections()
+    await service.close()
+  })
+
+  it("counts failed credentials by the address that the proxy wrote, not by what the client claims", async () => {
+    const service = proxied()
+    const ask = (claimed: string, peer: string) =>
+      service.fetch(
+        new Request("https://api.shop.example/mandates/v1/mandates", {
+          headers: { "x-forwarded-for": `${claimed}, ${peer}` }
+        })
+      )
+    const statuses = new Set<number>()
+    for (let at = 0; at < 250; at++) statuses.add((await ask(`198.51.100.${at}`, "203.0.113.1")).status)
+    assert.deepStrictEqual([...statuses], [401, 429])
+    assert.strictEqual((await ask("198.51.100.1", "203.0.113.2")).status, 401)
+    await service.close()
+  })
+})
