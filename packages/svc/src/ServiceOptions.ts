@@ -30,6 +30,7 @@ export interface AuthenticatedCaller {
   readonly scopes?: ReadonlyArray<ApiKeyScope>
 }
 
+/** An entry of the log, for the host's own logger. */
 export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error"
   readonly message: string
@@ -39,6 +40,7 @@ export interface LogEntry {
   readonly cause?: string
 }
 
+/** The options of `createService`. The documentation under Embedding says what each costs when it is wrong. */
 export interface ServiceOptions {
   /** What happens in `test` has no meaning elsewhere; `live` requires HTTPS and two origins. */
   readonly environment: "test" | "live"

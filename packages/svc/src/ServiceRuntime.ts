@@ -93,6 +93,7 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
 }
 
 type ServicesLayer = ReturnType<typeof servicesOf>
+/** The services that the use cases ask for. */
 export type Services = Layer.Success<ServicesLayer>
 
 /** The services of one `createService`, apart from those of any other. */

@@ -14,6 +14,7 @@ interface CommonOptions {
   readonly migrations?: "run" | "require"
 }
 
+/** The options of `postgres`: connections of the service's own by `url`, or the host's by `pool`. */
 export type PostgresStoreOptions = CommonOptions &
   (
     | {
@@ -37,7 +38,19 @@ const portsOf = (options: PostgresStoreOptions) => {
     : PostgresStore.layer({ url: Redacted.make(options.url, { label: "database" }), ...common })
 }
 
-/** A Postgres server of version 15 to 18, which any number of processes may share. */
+/**
+ * A Postgres server of version 15 to 18, which any number of processes may share. The service does not open on a database
+ * that would lose what it acknowledges (`synchronous_commit`), or, with `migrations: "require"`, on a schema that lacks steps.
+ *
+ * @example
+ * ```ts
+ * import { Pool } from "pg"
+ * import { postgres } from "svc/postgres"
+ *
+ * const ofItsOwn = postgres({ url: "postgres://svc@localhost/shop" })
+ * const onTheHostsPool = postgres({ pool: new Pool({ database: "shop" }), schema: "mandates" })
+ * ```
+ */
 export const postgres = (options: PostgresStoreOptions): Store => ({
   [StoreLayer]: Layer.provideMerge(
     StoredSigner.layer,
