@@ -65,6 +65,16 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: {
+      "master-key rewrap": "seals what the store keeps secret under a new master key"
+    },
+    load: () => storeCommands(import("./MasterKeyCommands.ts").then((module) => module.masterKeyCommands))
+  },
+  {
+    summaries: { "operator-log": "prints the commands that operators ran on the store" },
+    load: () => storeCommands(import("./OperatorLogCommands.ts").then((module) => module.operatorLogCommands))
+  },
+  {
+    summaries: {
       "store acknowledge-history": "confirms that a restored or replaced database is to be used"
     },
     load: () => storeCommands(import("./HistoryCommands.ts").then((module) => module.historyCommands))

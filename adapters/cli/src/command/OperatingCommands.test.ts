@@ -10,6 +10,8 @@ import { CheckFailed } from "../start/RunCommand.ts"
 import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
+import { masterKeyCommands } from "./MasterKeyCommands.ts"
+import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { runStoreCommand } from "./StoreCommand.ts"
@@ -44,10 +46,18 @@ const TIMEOUT_MILLISECONDS = 120_000
 const LIVE = {
   SVC_ENVIRONMENT: "live",
   SVC_MASTER_KEY: "A".repeat(43),
+  SVC_MASTER_KEY_PREVIOUS: `B${"A".repeat(42)}`,
   SVC_WEBHOOK_SECRET: `svc_wh_${"A".repeat(43)}`
 }
 
-const STORE_COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
+const STORE_COMMANDS = [
+  ...organizationCommands,
+  ...apiKeyCommands,
+  ...signingKeyCommands,
+  ...masterKeyCommands,
+  ...operatorLogCommands,
+  ...historyCommands
+]
 
 /** A command that does not open the store by itself: what it is given must be known. Without `SVC_STORE` it goes no further. */
 const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
@@ -86,13 +96,19 @@ describe("docs/configuration.md: the operating commands", () => {
         for (const [program, ...words] of commands) {
           assert.strictEqual(program, "svc")
           const given = words.map((word) => filled[word] ?? word)
-          const command = STORE_COMMANDS.find(({ name }) => words.slice(0, 2).join(" ") === name)
+          const command = STORE_COMMANDS.find(({ name }) => `${words.join(" ")} `.startsWith(`${name} `))
           if (command === undefined) {
             yield* isUnderstood(given)
             continue
           }
           const answer: Readonly<Record<string, unknown>> = JSON.parse(
-            JSON.stringify(yield* runStoreCommand(command, given.slice(2), Effect.provideContext(context)))
+            JSON.stringify(
+              yield* runStoreCommand(
+                command,
+                given.slice(command.name.split(" ").length),
+                Effect.provideContext(context)
+              )
+            )
           )
           ran.push(command.name)
           if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)
@@ -107,6 +123,8 @@ describe("docs/configuration.md: the operating commands", () => {
           "api-key revoke",
           "signing-key rotate",
           "signing-key withdraw",
+          "master-key rewrap",
+          "operator-log",
           "store acknowledge-history"
         ])
       }).pipe(

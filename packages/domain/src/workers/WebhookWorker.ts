@@ -4,10 +4,9 @@ import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
-import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
+import { type SealBroken, SecretSealer, webhookSecretContext } from "../ports/SecretSealer.ts"
 import { type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTransport } from "../ports/WebhookTransport.ts"
-import { webhookSealContext } from "../programs/WebhookEndpoints.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { makePace } from "./EndpointPace.ts"
@@ -169,7 +168,7 @@ const make = Effect.gen(function* () {
       const secret =
         secrets.get(endpoint.id) ??
         (yield* Effect.exit(
-          sealer.open(webhookSealContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
+          sealer.open(webhookSecretContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
         ))
       secrets.set(endpoint.id, secret)
       underWay += 1
