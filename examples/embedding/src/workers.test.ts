@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 /** How long a mandate of these tests lasts, in milliseconds. */
-const LIFETIME = 1500
+const LIFETIME = 5000
 
 describe.skipIf(database === undefined)("a worker of its own", () => {
   it("records what comes due while the web processes have none", async () => {
@@ -34,6 +34,7 @@ describe.skipIf(database === undefined)("a worker of its own", () => {
       worker: false
     }
     const web = createService(options)
+    await web.ready()
     const shop = web.forOrganization(id)
     await shop.mandates.create({
       kind: "SINGLE",
@@ -42,7 +43,7 @@ describe.skipIf(database === undefined)("a worker of its own", () => {
       window: { ends_at: new Date(Date.now() + LIFETIME).toISOString() }
     })
     const types = async () => (await shop.events.list()).data.map(({ type }) => type)
-    await setTimeout(2 * LIFETIME)
+    await setTimeout(LIFETIME + 1000)
     assert.deepStrictEqual(await types(), ["mandate.created"])
 
     const stopping = new AbortController()
