@@ -16,7 +16,8 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/client$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^svc$/, /^@svc\/(?!example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
@@ -126,6 +127,16 @@ describe("dependencies", () => {
           target.startsWith("@svc/") && target !== workspace.name && !allowed(workspace.name).test(target)
         )
       }),
+      []
+    )
+  })
+
+  it("lets the library import the testkit for its own entry for tests alone", () => {
+    assert.deepStrictEqual(
+      offences(
+        named("svc").filter(({ path }) => !/^packages\/svc\/src\/testkit(?:\.ts$|\/)/u.test(path)),
+        (specifier) => packageOf(specifier) === "@svc/testkit" || specifier.startsWith("./testkit")
+      ),
       []
     )
   })

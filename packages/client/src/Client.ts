@@ -15,6 +15,7 @@ import type { Authorization } from "./Authorization.ts"
 import type { KeySet } from "./Evidence.ts"
 import {
   type Execution,
+  type ExecutionContext,
   type ExecutionOptions,
   type ExecutionReport,
   makeExecutor,
@@ -82,9 +83,9 @@ export interface Client extends ExecutingCalls {
   readonly keySet: (options?: RequestOptions) => Promise<KeySet>
 }
 
-/** Calls with `execute`, which keeps in mind what it has run for as long as they are kept. */
-export const withExecution = (calls: Calls): ExecutingCalls => {
-  const executor = makeExecutor(calls.authorizations)
+/** Calls with `execute`. */
+export const withExecution = (calls: Calls, context?: ExecutionContext): ExecutingCalls => {
+  const executor = makeExecutor(calls.authorizations, context)
   return {
     ...calls,
     execute: (authorization, run, options) =>

@@ -224,6 +224,8 @@ export const createService = (options: ServiceOptions): Service => {
   const mounts = mountsOf(options)
   const runtime = makeRuntime(options, mounts)
   const run = makeRun(runtime)
+  /** What was executed in this process, whichever face executed it. */
+  const executions = { begun: new Map<string, number>() }
   const runFor =
     (organizationId: string, ports: Context.Context<never>): RunFor =>
     (program, { idempotencyKey, signal }) => {
@@ -238,7 +240,7 @@ export const createService = (options: ServiceOptions): Service => {
   )
   return {
     fetch: makeFetch(runtime, app, options),
-    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty())))),
+    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty()))), executions),
     transaction: (client, within) =>
       withinTransaction(runtime, options.store, client, (ports) =>
         within({

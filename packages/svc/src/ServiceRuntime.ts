@@ -23,7 +23,7 @@ import {
   organizationOf,
   type ServiceOptions
 } from "./ServiceOptions.ts"
-import { StoreLayer } from "./Store.ts"
+import { StoreForTests, StoreLayer } from "./Store.ts"
 
 const redactedKey = (key: string | Uint8Array, name: string) =>
   Redacted.make(masterKeyOf(key, name), { label: "master key" })
@@ -64,13 +64,16 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
     Layer.provideMerge(wakingStore, options.store[StoreLayer]),
     sealerLayer(masterKeysOf(options))
   )
+  const forTests = options.store[StoreForTests]
   const ports = Layer.mergeAll(
     stored,
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     identityLayer(options),
     PasskeyVerifierOnDemand.layer,
-    WebhookTransportHttp.layer({ loopbackAllowed: false }),
+    forTests === undefined
+      ? WebhookTransportHttp.layer({ loopbackAllowed: false })
+      : Layer.provide(forTests.transport, stored),
     Layer.succeed(Deployment, deploymentOf(options, mounts)),
     rateLimitOf(options)
   )
@@ -89,7 +92,10 @@ export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
     })
   )
   const worker = options.worker === false ? Layer.empty : workerLayer
-  return Layer.provideMerge(Layer.mergeAll(registered, worker), ports)
+  return Layer.mergeAll(registered, worker).pipe(
+    Layer.provideMerge(ports),
+    Layer.provideMerge(forTests?.clock ?? Layer.empty)
+  )
 }
 
 type ServicesLayer = ReturnType<typeof servicesOf>

@@ -87,6 +87,13 @@ export class WebhookWakeUp extends Context.Reference<{
 
 type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
 
+interface Round {
+  /** Attempts that were begun. */
+  readonly begun: number
+  /** Whether the round was full, so that more may be due. */
+  readonly mayHaveMore: boolean
+}
+
 /** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
 const attempt = Effect.fnUntraced(function* (
   leased: LeasedDelivery,
@@ -146,11 +153,11 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Leases what is due, as far as there is capacity, and begins it. Returns whether there may be more. */
-  const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
+  /** Leases what is due, as far as there is capacity, and begins it. */
+  const round: Effect.Effect<Round, StoreUnavailable> = Effect.gen(function* () {
     const room = ATTEMPTS_AT_ONCE - underWay
     const limit = Math.min(LEASE_BATCH, room)
-    if (limit === 0) return false
+    if (limit === 0) return { begun: 0, mayHaveMore: false }
     const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
     const perEndpoint = Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS))
     const leased = yield* store.leaseDue({
@@ -174,7 +181,7 @@ const make = Effect.gen(function* () {
       underWay += 1
       run(deliver(each, secret))
     }
-    return leased.length === limit
+    return { begun: leased.length, mayHaveMore: leased.length === limit }
   })
 
   let failures = 0
@@ -191,7 +198,7 @@ const make = Effect.gen(function* () {
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
     // Uninterruptible, because an abandoned lease uses up an attempt.
-    const mayHaveMore = yield* Effect.uninterruptible(round)
+    const { mayHaveMore } = yield* Effect.uninterruptible(round)
     failures = 0
     if (!mayHaveMore && !mayHaveLost)
       yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
@@ -204,8 +211,25 @@ const make = Effect.gen(function* () {
       )
     })
   )
-  return { turn, drained: FiberSet.awaitEmpty(fibers) }
+  return { turn, round, drained: FiberSet.awaitEmpty(fibers) }
 })
+
+/**
+ * Attempts every delivery that is due, and those that fall due meanwhile, until none is left: for a host that decides itself
+ * when, such as a test that moves its clock. Returns the number of attempts.
+ */
+export const attemptDueDeliveries: Effect.Effect<number, StoreUnavailable, Ports> = Effect.scoped(
+  Effect.gen(function* () {
+    const { drained, round } = yield* make
+    let attempts = 0
+    for (;;) {
+      const { begun } = yield* Effect.uninterruptible(round)
+      if (begun === 0) return attempts
+      attempts += begun
+      yield* drained
+    }
+  })
+)
 
 /**
  * Delivers webhooks until it is interrupted (part 8). Any number of workers share one store. A slow or dead endpoint delays
