@@ -20,7 +20,7 @@ afterAll(async () => {
 const sources = new URL("../../../packages/svc/src/", import.meta.url)
 
 /** The code of each example in the comments of the front package, by its file. */
-const examples = readdirSync(sources)
+const examples = readdirSync(sources, { encoding: "utf8", recursive: true })
   .filter((name) => /(?<!\.test)\.ts$/u.test(name))
   .flatMap((name) =>
     [...readFileSync(new URL(name, sources), "utf8").matchAll(/@example\n((?: *\*.*\n)+?) *\* ```\n/gu)].map(

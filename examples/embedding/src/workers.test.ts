@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { createServer } from "node:http"
+import { Agent, createServer, get, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, assert, describe, it } from "@effect/vitest"
@@ -66,14 +66,19 @@ describe("a host that stops", () => {
       store: memory(),
       organizations: [{ id, name: "Shop", returnOrigins: [] }]
     })
-    const server = createServer(toNodeHandler(service)).listen(0, "127.0.0.1")
+    // The client would keep its connection for longer than the test may take.
+    const server = createServer({ keepAliveTimeout: 600_000 }, toNodeHandler(service)).listen(0, "127.0.0.1")
     await once(server, "listening")
     const { port } = server.address() as AddressInfo
+    const agent = new Agent({ keepAlive: true })
     const begun = once(server, "request")
-    const health = fetch(`http://127.0.0.1:${port}/mandates/healthz`)
+    const answered = once(get({ host: "127.0.0.1", port, path: "/mandates/healthz", agent }), "response")
     await begun
-    await stop(server, service)
-    assert.strictEqual((await health).status, 200)
+    const stopped = stop(server, service)
+    const [response] = (await answered) as [IncomingMessage]
+    assert.strictEqual(response.statusCode, 200)
+    response.resume()
+    await stopped
     const refused = await service
       .forOrganization(id)
       .mandates.list()
