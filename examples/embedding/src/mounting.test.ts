@@ -47,9 +47,13 @@ describe("a service behind a proxy that ends TLS", () => {
       [overSocket, "203.0.113.1"],
       [byFetch, "203.0.113.2"]
     ] as const) {
+      // Far more a second than the limit lets through, from as many addresses as the client likes to claim.
+      const claims = Array.from({ length: 100 }, (_, at) => `198.51.100.${at}`)
       const statuses = new Set<number>()
-      for (let at = 0; at < 250; at++) statuses.add((await ask(`198.51.100.${at}`, peer)).status)
-      assert.deepStrictEqual([...statuses], [401, 429])
+      while (!statuses.has(429))
+        for (const { status } of await Promise.all(claims.map((claimed) => ask(claimed, peer))))
+          statuses.add(status)
+      assert.sameMembers([...statuses], [401, 429])
       assert.strictEqual((await ask("198.51.100.1", "203.0.113.3")).status, 401)
     }
     server.close()
