@@ -2,7 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { type DomainRefusal, problemOfRefusal } from "@svc/domain/programs/RefusalProblem"
 import * as Refusals from "@svc/domain/Refusals"
 import { PROBLEM_CODES, PROBLEMS } from "@svc/protocol/Problem"
-import type { ClientErrorCode, OrganizationSettings, ServiceOptions } from "svc"
+import type {
+  ClientErrorCode,
+  ExternalSigner,
+  OrganizationSettings,
+  ServiceLimits,
+  ServiceOptions
+} from "svc"
 import type { pglite } from "svc/pglite"
 import type { PostgresStoreOptions } from "svc/postgres"
 import { markdownFiles } from "./Documents.ts"
@@ -18,6 +24,7 @@ const SERVICE: Named<ServiceOptions> = {
   store: true,
   masterKey: true,
   masterKeyPrevious: true,
+  signer: true,
   organizations: true,
   authenticate: true,
   identify: true,
@@ -26,8 +33,13 @@ const SERVICE: Named<ServiceOptions> = {
   worker: true,
   docs: true,
   health: true,
-  rateLimit: true
+  limits: true,
+  webhookAllowLoopback: true
 }
+
+const LIMITS: Named<ServiceLimits> = { rateLimit: true, webhookRetentionDays: true, webhookAttempts: true }
+
+const SIGNER: Named<ExternalSigner> = { publicJwk: true, sign: true, published: true }
 
 const ORGANIZATION: Named<OrganizationSettings> = {
   id: true,
@@ -41,7 +53,15 @@ const ORGANIZATION: Named<OrganizationSettings> = {
 
 const PGLITE: Named<NonNullable<Parameters<typeof pglite>[0]>> = { folder: true }
 
-const POSTGRES: Named<PostgresStoreOptions> = { url: true, pool: true, schema: true, migrations: true }
+const POSTGRES: Named<PostgresStoreOptions> = {
+  url: true,
+  pool: true,
+  schema: true,
+  migrations: true,
+  readConnections: true,
+  writeConnections: true,
+  partitions: true
+}
 
 /** The codes without a status; those of the network and of webhooks are the client's matter. */
 const OF_CALLS: Readonly<
@@ -80,6 +100,8 @@ const ofFunction = (name: string, options: object): ReadonlyArray<string> =>
 describe("docs/embedding/options.md", () => {
   for (const [heading, names] of [
     ["## `createService`", Object.keys(SERVICE).map((name) => `\`${name}\``)],
+    ["## Limits", Object.keys(LIMITS).map((name) => `\`${name}\``)],
+    ["## A signing key of your own", Object.keys(SIGNER).map((name) => `\`${name}\``)],
     ["## Organizations", Object.keys(ORGANIZATION).map((name) => `\`${name}\``)],
     ["## Stores", [...ofFunction("pglite", PGLITE), ...ofFunction("postgres", POSTGRES)]]
   ] as const) {

@@ -2,10 +2,12 @@ import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import * as ExternalSigner from "@svc/signer/ExternalSigner"
 import { Layer } from "effect"
 import { loggerLayer } from "./ServiceLog.ts"
-import { mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import { type Services, servicesOf } from "./ServiceRuntime.ts"
+import { settingsOf } from "./ServiceSettings.ts"
 import { type Store, StoreLayer } from "./Store.ts"
 
 /* The face for programs in Effect: the services that the use cases ask for, and the use cases. */
@@ -29,8 +31,8 @@ export type { Services } from "./ServiceRuntime.ts"
 
 /**
  * Everything that the use cases need, as the options of `createService` say, with the workers in the background. Throws a
- * `TypeError` if the options contradict each other. What it logs goes to the option `logger`, and without one to the loggers
- * of the program.
+ * `TypeError` that says what is wrong with the options. What it logs goes to the option `logger`, and without one to the
+ * loggers of the program.
  *
  * @example
  * ```ts
@@ -52,7 +54,7 @@ export type { Services } from "./ServiceRuntime.ts"
  * ```
  */
 export const layer = (options: ServiceOptions): Layer.Layer<Services, unknown> => {
-  const services = servicesOf(options, mountsOf(options))
+  const services = servicesOf(settingsOf(options))
   // Not merged: the program's own log lines stay with its own loggers.
   return options.logger === undefined ? services : Layer.provide(services, loggerLayer(options.logger))
 }
@@ -76,6 +78,9 @@ export const storeOf = (
   layer: Layer.Layer<StoragePorts | Signer, unknown, SecretSealer>,
   { outlivesProcess }: { readonly outlivesProcess: boolean }
 ): Store => ({
-  [StoreLayer]: Layer.merge(layer, Layer.sync(StreamTurns, makeTurns)),
+  [StoreLayer]: (signer) => {
+    const ports = Layer.merge(layer, Layer.sync(StreamTurns, makeTurns))
+    return signer === undefined ? ports : Layer.provideMerge(ExternalSigner.layer(signer), ports)
+  },
   outlivesProcess
 })

@@ -1,6 +1,8 @@
+import * as ExternalSigner from "@svc/signer/ExternalSigner"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import { Layer } from "effect"
+import { throwFaults } from "./OptionFaults.ts"
 import { type Store, StoreLayer } from "./Store.ts"
 
 /**
@@ -20,7 +22,17 @@ import { type Store, StoreLayer } from "./Store.ts"
  * })
  * ```
  */
-export const memory = (): Store => ({
-  [StoreLayer]: Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral),
-  outlivesProcess: false
-})
+export const memory = (...none: ReadonlyArray<never>): Store => {
+  throwFaults(
+    "memory",
+    none.length === 0 ? [] : ["it takes no options: what it keeps ends with the process."]
+  )
+  return {
+    [StoreLayer]: (signer) =>
+      Layer.merge(
+        MemoryStore.layer,
+        signer === undefined ? SignerNodeCrypto.layerEphemeral : ExternalSigner.layer(signer)
+      ),
+    outlivesProcess: false
+  }
+}

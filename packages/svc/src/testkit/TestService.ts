@@ -82,12 +82,12 @@ const serviceOptionsOf = (options: TestServiceOptions): Omit<ServiceOptions, "st
     baseUrl: "http://localhost:3000/mandates",
     approvalUrl: "http://localhost:3000/approvals",
     organizations: [{ id: newOrganizationId(), name: "Shop", returnOrigins: [RETURN_ORIGIN] }],
-    // The clock stands still, so a bound per second would never be lifted.
-    rateLimit: "off",
     ...(ownIdentities
       ? {}
       : { identify: async (assertion: string) => ({ subject: assertion, jti: crypto.randomUUID() }) }),
     ...given,
+    // The clock stands still, so a bound per second would never be lifted.
+    limits: { rateLimit: "off", ...given.limits },
     worker: false
   }
 }
@@ -186,7 +186,7 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
     ...given,
     store: {
       ...stored,
-      [StoreLayer]: Layer.provideMerge(due.watching, stored[StoreLayer]),
+      [StoreLayer]: (signer) => Layer.provideMerge(due.watching, stored[StoreLayer](signer)),
       [StoreForTests]: {
         clock: Layer.succeed(Clock.Clock, effectClockOf(read)),
         transport: inboxTransport({ inbox, read, organizations: due.organizations })
