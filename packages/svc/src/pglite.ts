@@ -4,6 +4,7 @@ import { type Faults, isObject, throwFaults, unknownNames } from "./OptionFaults
 import { type Store, StoreLayer } from "./Store.ts"
 import { signerBeside } from "./StoreSigner.ts"
 
+/** The options of `pglite`. */
 export interface PgliteStoreOptions {
   /** The folder of the database, which is made if it is not there. Default: none, and everything is lost with the process. */
   readonly folder?: string
