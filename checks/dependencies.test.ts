@@ -38,7 +38,7 @@ const EFFECTS = /import (?:type )?\{[^}]*\b(?:Effect|Layer|Context)\b[^}]*\} fro
 
 /** The rooms of the domain that each adapter builds on, beside the ports that it implements or calls. */
 const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@svc/cli": ["organization", "webhook", "workers", "approval"],
+  "@svc/cli": ["organization", "webhook", "workers", "approval", "programs"],
   "@svc/guarded-http": ["webhook"],
   "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
   "@svc/identity-jwt": ["organization"],
