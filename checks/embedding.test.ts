@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { type DomainRefusal, problemOfRefusal } from "@svc/domain/programs/RefusalProblem"
+import * as Refusals from "@svc/domain/Refusals"
 import { PROBLEM_CODES, PROBLEMS } from "@svc/protocol/Problem"
 import type {
   ClientErrorCode,
@@ -72,6 +74,15 @@ const OF_CALLS: Readonly<
   execution_repeated: true
 }
 
+/** Refusals of use cases that no call runs. */
+const OF_PAGE_AND_KEYS = new Set([
+  "ApprovalSessionClosed",
+  "ApprovalSessionBound",
+  "PasskeyVerificationFailed",
+  "ApiKeyInvalid",
+  "BillingAccountRequired"
+])
+
 const page = (name: string): string =>
   markdownFiles().find(({ path }) => path === `docs/embedding/${name}`)?.text ?? ""
 
@@ -117,6 +128,20 @@ describe("docs/embedding/errors.md", () => {
       )
     )
     for (const [, code, action = ""] of rows) assert.isAbove(action.length, 5, code)
+  })
+
+  it("has among the codes of calls what the use cases refuse, apart from those of the page and of API keys", () => {
+    const refusals = Object.entries(Refusals).filter(([name]) => !OF_PAGE_AND_KEYS.has(name))
+    const refused = refusals.map(([, Refusal]) => {
+      const facts = { errors: [], detail: "", currentState: "", resourceId: "" }
+      return problemOfRefusal(new (Refusal as new (facts: object) => DomainRefusal)(facts)).code
+    })
+    assert.sameMembers(
+      rowsBelow(page("errors.md"), "## Codes of calls").map(([, code = ""]) =>
+        code.replaceAll(/[` ✓]/gu, "")
+      ),
+      [...new Set([...refused, "malformed_request", "internal_error", "store_unavailable"])]
+    )
   })
 
   it("has every code without a status that a call may have", () => {

@@ -1,5 +1,5 @@
-import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { createService, newOrganizationId, type ServiceOptions } from "svc"
+import { approveOnPage } from "svc/testkit"
 
 /** A service on this store, and mandates of EUR 50, each approved by an end user of its own with a software passkey. */
 export const approvedShop = async (options: Pick<ServiceOptions, "store"> & Partial<ServiceOptions>) => {

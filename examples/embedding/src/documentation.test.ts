@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 
@@ -10,15 +10,22 @@ const pages = [
   new URL("../../../packages/svc/README.md", import.meta.url)
 ].filter(({ pathname }) => pathname.endsWith(".md"))
 
-const sources = readdirSync(own)
-  .filter((name) => name.endsWith(".ts"))
-  .map((name) => readFileSync(new URL(name, own), "utf8"))
+/** The programs of every example, each of which its own tests run. */
+const examples = new URL("../../", import.meta.url)
+const sources = readdirSync(examples)
+  .map((example) => new URL(`${example}/src/`, examples))
+  .filter((folder) => existsSync(folder))
+  .flatMap((folder) =>
+    readdirSync(folder, { encoding: "utf8", recursive: true })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => readFileSync(new URL(name, folder), "utf8"))
+  )
 
 const blocksOf = (page: URL): ReadonlyArray<string> =>
   [...readFileSync(page, "utf8").matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text = ""]) => text.trim())
 
 describe("the pages on embedding and the README of svc", () => {
-  it("show code that the tests of this folder compile and run", () => {
+  it("show code that stands in an example, where tests compile and run it", () => {
     const foreign = pages.flatMap((page) =>
       blocksOf(page)
         .filter((block) => !sources.some((source) => source.includes(block)))

@@ -1,11 +1,11 @@
 import type { Server } from "node:http"
 import type { Service } from "svc"
 
-/** Lets requests end, then calls, deliveries and the store; `exit` is `process.exit`. */
+/** Lets requests end, and their connections with them, then calls and deliveries, and closes the store. */
 export const stop = async (server: Server, service: Service): Promise<void> => {
-  await new Promise((resolve) => {
-    server.close(resolve)
-    server.closeIdleConnections()
-  })
+  const closed = new Promise((resolve) => server.close(resolve))
+  const idle = setInterval(() => server.closeIdleConnections(), 100)
+  await closed
+  clearInterval(idle)
   await service.close()
 }

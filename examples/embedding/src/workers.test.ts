@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { createServer } from "node:http"
+import { Agent, createServer, get, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, assert, describe, it } from "@effect/vitest"
@@ -19,7 +19,7 @@ afterAll(async () => {
 })
 
 /** How long a mandate of these tests lasts, in milliseconds. */
-const LIFETIME = 1500
+const LIFETIME = 5000
 
 describe.skipIf(database === undefined)("a worker of its own", () => {
   it("records what comes due while the web processes have none", async () => {
@@ -34,6 +34,7 @@ describe.skipIf(database === undefined)("a worker of its own", () => {
       worker: false
     }
     const web = createService(options)
+    await web.ready()
     const shop = web.forOrganization(id)
     await shop.mandates.create({
       kind: "SINGLE",
@@ -42,7 +43,7 @@ describe.skipIf(database === undefined)("a worker of its own", () => {
       window: { ends_at: new Date(Date.now() + LIFETIME).toISOString() }
     })
     const types = async () => (await shop.events.list()).data.map(({ type }) => type)
-    await setTimeout(2 * LIFETIME)
+    await setTimeout(LIFETIME + 1000)
     assert.deepStrictEqual(await types(), ["mandate.created"])
 
     const stopping = new AbortController()
@@ -65,14 +66,19 @@ describe("a host that stops", () => {
       store: memory(),
       organizations: [{ id, name: "Shop", returnOrigins: [] }]
     })
-    const server = createServer(toNodeHandler(service)).listen(0, "127.0.0.1")
+    // The client would keep its connection for longer than the test may take.
+    const server = createServer({ keepAliveTimeout: 600_000 }, toNodeHandler(service)).listen(0, "127.0.0.1")
     await once(server, "listening")
     const { port } = server.address() as AddressInfo
+    const agent = new Agent({ keepAlive: true })
     const begun = once(server, "request")
-    const health = fetch(`http://127.0.0.1:${port}/mandates/healthz`)
+    const answered = once(get({ host: "127.0.0.1", port, path: "/mandates/healthz", agent }), "response")
     await begun
-    await stop(server, service)
-    assert.strictEqual((await health).status, 200)
+    const stopped = stop(server, service)
+    const [response] = (await answered) as [IncomingMessage]
+    assert.strictEqual(response.statusCode, 200)
+    response.resume()
+    await stopped
     const refused = await service
       .forOrganization(id)
       .mandates.list()

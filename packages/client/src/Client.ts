@@ -36,6 +36,7 @@ export const RETRIES_DEFAULT = 4
 /** The waits between attempts unless the options say otherwise. */
 export const BACKOFF_DEFAULT: Backoff = { initial: 250, max: 8000 }
 
+/** How a client reaches the service. `retries`, `timeout` and `signal` may also be given with each call. */
 export interface ClientOptions {
   /** Address of the API, with its path prefix if it has one: `https://api.example/spending`. */
   readonly baseUrl: string

@@ -84,6 +84,7 @@ export type Execution =
       readonly reconciliation: Reconciliation
     }
 
+/** How an authorization is executed. */
 export interface ExecutionOptions extends RequestOptions {
   /** The opening of the authorization's commitment, or what fetches it from where it was stored. */
   readonly opening: string | (() => string | Promise<string>)

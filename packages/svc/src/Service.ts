@@ -81,7 +81,16 @@ export interface Service {
   }
 }
 
-/** A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does. */
+/**
+ * A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does.
+ *
+ * @example
+ * ```ts
+ * import { newOrganizationId } from "svc"
+ *
+ * console.assert(newOrganizationId().startsWith("org_"))
+ * ```
+ */
 export const newOrganizationId = (): string =>
   formatIdentifier("org_", Date.now(), crypto.getRandomValues(new Uint8Array(IDENTIFIER_RANDOM_BYTES)))
 

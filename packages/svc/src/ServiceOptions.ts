@@ -13,6 +13,7 @@ export interface AuthenticatedCaller {
   readonly scopes?: ReadonlyArray<ApiKeyScope>
 }
 
+/** An entry of the log, for the host's own logger. */
 export interface LogEntry {
   readonly level: "debug" | "info" | "warn" | "error"
   readonly message: string
@@ -22,6 +23,7 @@ export interface LogEntry {
   readonly cause?: string
 }
 
+/** The options of `createService`. The documentation under Embedding says what each costs when it is wrong. */
 export interface ServiceOptions {
   /** What happens in `test` has no meaning elsewhere; `live` requires HTTPS and two origins. */
   readonly environment: "test" | "live"
@@ -57,7 +59,10 @@ export interface ServiceOptions {
    * `identity` settings describe: a token of the host's own, or a session id.
    */
   readonly identify?: Identify
-  /** The address of the client of a request given to `fetch`, which bounds are counted by. Default: one for all. */
+  /**
+   * The address of the client, which failed credentials are counted by, such as the one that a proxy of the host's wrote into a
+   * header. Default, and where it is `undefined`: the peer of the socket; for `fetch`, which sees no socket, one for all.
+   */
   readonly clientAddress?: (request: Request) => string | undefined
   /** Receives every log entry. Default: warnings and errors go to the console. */
   readonly logger?: (entry: LogEntry) => void

@@ -107,6 +107,7 @@ export const servicesOf = ({ deployment, masterKeys, options, organizations }: S
 }
 
 type ServicesLayer = ReturnType<typeof servicesOf>
+/** The services that the use cases ask for. */
 export type Services = Layer.Success<ServicesLayer>
 
 /** The services of one `createService`, apart from those of any other. */

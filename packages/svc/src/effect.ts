@@ -25,6 +25,7 @@ export * from "@svc/domain/programs/Mandates"
 export * from "@svc/domain/programs/Passkeys"
 export * from "@svc/domain/programs/WebhookDeliveries"
 export * from "@svc/domain/programs/WebhookEndpoints"
+/** Why a use case refuses: a class for each, told apart by its `_tag`. */
 export * as Refusals from "@svc/domain/Refusals"
 export type { Services } from "./ServiceRuntime.ts"
 
@@ -36,17 +37,20 @@ export type { Services } from "./ServiceRuntime.ts"
  * @example
  * ```ts
  * import { Effect } from "effect"
- * import { layer, readMandate } from "svc/effect"
+ * import { newOrganizationId } from "svc"
+ * import { layer, listMandates } from "svc/effect"
  * import { memory } from "svc/memory"
  *
+ * const organization = newOrganizationId()
  * const services = layer({
  *   environment: "test",
  *   baseUrl: "http://localhost:3000/mandates",
  *   approvalUrl: "http://localhost:3000/approvals",
- *   store: memory()
+ *   store: memory(),
+ *   organizations: [{ id: organization, name: "Shop", returnOrigins: [] }]
  * })
- * const program = readMandate({ organization: "org_...", mandateId: "mnd_..." })
- * Effect.runPromise(Effect.provide(program, services))
+ * const program = listMandates({ organization, limit: 25 })
+ * const page = await Effect.runPromise(Effect.provide(program, services))
  * ```
  */
 export const layer = (options: ServiceOptions): Layer.Layer<Services, unknown> => {

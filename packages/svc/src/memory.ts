@@ -5,7 +5,23 @@ import { Layer } from "effect"
 import { throwFaults } from "./OptionFaults.ts"
 import { type Store, StoreLayer } from "./Store.ts"
 
-/** A store in the memory of the process, for tests: everything is lost with the process, its signing key too. */
+/**
+ * A store in the memory of the process, for tests: everything is lost with the process, its signing key too. Each is a store
+ * of its own.
+ *
+ * @example
+ * ```ts
+ * import { createService } from "svc"
+ * import { memory } from "svc/memory"
+ *
+ * const service = createService({
+ *   environment: "test",
+ *   baseUrl: "http://localhost:3000/mandates",
+ *   approvalUrl: "http://localhost:3000/approvals",
+ *   store: memory()
+ * })
+ * ```
+ */
 export const memory = (...none: ReadonlyArray<never>): Store => {
   throwFaults(
     "memory",

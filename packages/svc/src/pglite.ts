@@ -4,6 +4,7 @@ import { type Faults, isObject, throwFaults, unknownNames } from "./OptionFaults
 import { type Store, StoreLayer } from "./Store.ts"
 import { signerBeside } from "./StoreSigner.ts"
 
+/** The options of `pglite`. */
 export interface PgliteStoreOptions {
   /** The folder of the database, which is made if it is not there. Default: none, and everything is lost with the process. */
   readonly folder?: string
@@ -22,7 +23,15 @@ const faultsOf = (options: unknown): Faults => {
 
 /**
  * A Postgres within the process, in a folder that one process at a time may use, or in memory without one. Its contents
- * outlive the process but not a power cut.
+ * outlive the process but not a power cut. The service does not open if another process holds the folder, or other users can
+ * read it.
+ *
+ * @example
+ * ```ts
+ * import { pglite } from "svc/pglite"
+ *
+ * const store = pglite({ folder: ".data/mandates" })
+ * ```
  */
 export const pglite = (options: PgliteStoreOptions = {}): Store => {
   throwFaults("pglite", faultsOf(options))

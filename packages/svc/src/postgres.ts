@@ -45,6 +45,7 @@ interface PoolOptions extends CommonOptions {
   readonly url?: never
 }
 
+/** The options of `postgres`: connections of the service's own by `url`, or the host's by `pool`. */
 export type PostgresStoreOptions = ServerOptions | PoolOptions
 
 const COMMON_NAMES: Readonly<Record<keyof CommonOptions, true>> = { schema: true, migrations: true }
@@ -125,7 +126,19 @@ const portsOf = (options: PostgresStoreOptions): Layer.Layer<PostgresStore.Postg
   )
 }
 
-/** A Postgres server of version 15 to 18, which any number of processes may share. */
+/**
+ * A Postgres server of version 15 to 18, which any number of processes may share. The service does not open on a database
+ * that would lose what it acknowledges (`synchronous_commit`), or, with `migrations: "require"`, on a schema that lacks steps.
+ *
+ * @example
+ * ```ts
+ * import { Pool } from "pg"
+ * import { postgres } from "svc/postgres"
+ *
+ * const ofItsOwn = postgres({ url: "postgres://svc@localhost/shop" })
+ * const onTheHostsPool = postgres({ pool: new Pool({ database: "shop" }), schema: "mandates" })
+ * ```
+ */
 export const postgres = (given: PostgresStoreOptions): Store => {
   throwFaults("postgres", faultsOf(given))
   const options = { ...given }

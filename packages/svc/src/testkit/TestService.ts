@@ -37,6 +37,7 @@ export interface TestServiceOptions extends Partial<Omit<ServiceOptions, "store"
   readonly webhooks?: boolean
 }
 
+/** The webhooks of a test service, which never leave the process. */
 export interface WebhookInbox {
   /** Delivers what is due, and returns everything that has arrived at any endpoint, in its order. */
   readonly received: () => Promise<ReadonlyArray<ReceivedWebhook>>
