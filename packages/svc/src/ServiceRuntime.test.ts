@@ -15,7 +15,7 @@ import { ServiceParts } from "./Service.ts"
 const PROGRAMS = fileURLToPath(new URL("../test", import.meta.url))
 
 /** How long a process may take to end by itself, in milliseconds. */
-const END_WITHIN = 20_000
+const END_WITHIN = 120_000
 
 const hintsOf = (service: Service) =>
   service[ServiceParts].runtime.run(Effect.map(WebhookWakeUp, (wakeUp) => wakeUp.count()))
@@ -82,7 +82,7 @@ describe("the services of createService", () => {
     await second.close()
   })
 
-  it("let a process end that has not closed them", async () => {
+  it("let a process end that has not closed them", { timeout: 2 * END_WITHIN }, async () => {
     const child = spawn(process.execPath, [`${PROGRAMS}/UnclosedService.ts`], {
       stdio: ["ignore", "pipe", "inherit"]
     })
