@@ -13,7 +13,7 @@ export const EXAMPLES = [
   "next-route-handlers"
 ]
 
-/** Too large to be installed for the tests: what needs it is tried by `npm run check:next`. */
+/** Too large to be installed for the tests, which call the route handlers as it does. */
 const LARGE = new Set(["next"])
 
 /** The packages of others that the examples name, each at the version that they all agree on. */
