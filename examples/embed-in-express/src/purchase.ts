@@ -20,7 +20,7 @@ export const purchase = async (
   { amount, mandate, order }: Purchase,
   pay: Pay
 ): Promise<Authorization> => {
-  const { commitment, opening } = createCommitment()
+  const { commitment, opening } = await createCommitment()
   const authorization = await shop.authorizations.propose(
     mandate,
     {

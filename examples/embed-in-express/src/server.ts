@@ -52,7 +52,7 @@ app.post("/purchases", async (request, response) => {
 
 app.use((error: unknown, _request: Request, response: Response, next: NextFunction) => {
   if (!(error instanceof SvcError)) return next(error)
-  response.status(error.status).json({ code: error.code, error: error.message })
+  response.status(error.status ?? 500).json({ code: error.code, error: error.message })
 })
 
 const server = app.listen(port, "localhost", () => console.log(`the shop is at ${origin}`))

@@ -162,7 +162,7 @@ const createAgent = async (customer: Customer, session: string, maxAmount: numbe
 
 /** Writes the order and reserves its amount, in one transaction of the shop: both are there afterwards, or neither. */
 const placeOrder = async (agent: Agent, { id, product }: Pick<Order, "id" | "product">) => {
-  const { commitment, opening } = createCommitment()
+  const { commitment, opening } = await createCommitment()
   const client = await pool.connect()
   try {
     await client.query("begin")
@@ -296,7 +296,7 @@ app.get("/orders", async ({ headers }, reply) => {
 
 app.setErrorHandler<Error & { code?: string; statusCode?: number }>((error, _request, reply) => {
   if (error.code === CHECK_VIOLATION) return reply.code(409).send({ error: "there is none left" })
-  const status = error instanceof SvcError ? error.status : (error.statusCode ?? 500)
+  const status = error instanceof SvcError ? (error.status ?? 500) : (error.statusCode ?? 500)
   if (status >= 500) console.error(error)
   return reply.code(status).send({ error: status >= 500 ? "something went wrong" : error.message })
 })

@@ -49,7 +49,7 @@ export class Purchases {
    * of the provider first, so it is neither reported nor cancelled here.
    */
   async purchase({ amount, mandate, order }: Purchase) {
-    const { commitment, opening } = createCommitment()
+    const { commitment, opening } = await createCommitment()
     const authorization = await this.shop.authorizations.propose(
       mandate,
       {

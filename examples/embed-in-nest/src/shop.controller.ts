@@ -21,7 +21,7 @@ import { sessions } from "./service.ts"
 @Catch(SvcError)
 export class RefusedCalls extends BaseExceptionFilter implements ExceptionFilter {
   override catch(error: SvcError, host: ArgumentsHost): void {
-    super.catch(new HttpException({ code: error.code, error: error.message }, error.status), host)
+    super.catch(new HttpException({ code: error.code, error: error.message }, error.status ?? 500), host)
   }
 }
 

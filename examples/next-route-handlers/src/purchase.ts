@@ -21,7 +21,7 @@ const pay = async (_reference: string, _amount: number) => ({
  * of the provider first, so it is neither reported nor cancelled here.
  */
 export const purchase = async ({ amount, mandate, order }: Purchase): Promise<Authorization> => {
-  const { commitment, opening } = createCommitment()
+  const { commitment, opening } = await createCommitment()
   const authorization = await shop.authorizations.propose(
     mandate,
     {

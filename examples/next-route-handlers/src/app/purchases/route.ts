@@ -7,6 +7,6 @@ export const POST = async (request: Request): Promise<Response> => {
     return Response.json({ decision, state, reasons }, { status: decision === "ALLOW" ? 201 : 403 })
   } catch (error) {
     if (!(error instanceof SvcError)) throw error
-    return Response.json({ code: error.code, error: error.message }, { status: error.status })
+    return Response.json({ code: error.code, error: error.message }, { status: error.status ?? 500 })
   }
 }
