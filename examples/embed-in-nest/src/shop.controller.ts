@@ -8,13 +8,14 @@ import {
   ForbiddenException,
   Get,
   HttpException,
+  Inject,
   Post,
   UnauthorizedException,
   UseFilters
 } from "@nestjs/common"
 import { BaseExceptionFilter } from "@nestjs/core"
 import { SvcError } from "svc"
-import type { Purchase, Purchases } from "./purchases.ts"
+import { type Purchase, Purchases } from "./purchases.ts"
 import { sessions } from "./service.ts"
 
 /** Answers a refused call with its status and its message. */
@@ -28,7 +29,7 @@ export class RefusedCalls extends BaseExceptionFilter implements ExceptionFilter
 @Controller()
 @UseFilters(RefusedCalls)
 export class ShopController {
-  constructor(private readonly purchases: Purchases) {}
+  constructor(@Inject(Purchases) private readonly purchases: Purchases) {}
 
   @Get()
   page(): string {
