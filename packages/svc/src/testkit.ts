@@ -1,7 +1,16 @@
 export { approveOnPage } from "@svc/testkit/ApproveOnPage"
 export { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 export { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+export type {
+  CaseResult,
+  ConformanceOptions,
+  ConformanceReport,
+  RegisteredOptions,
+  TestRunner
+} from "@svc/testkit/StoreConformance"
+export type { PortName } from "@svc/testkit/store-contract/ContractCases"
 export type { CalendarDuration, CalendarOptions, ManualClock } from "./testkit/ManualClock.ts"
+export { checkStore, type MakeStore, type StoreTime, storeContract } from "./testkit/StoreContract.ts"
 export {
   type TestService,
   type TestServiceOptions,

@@ -1,8 +1,8 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
 import { Effect } from "effect"
 import { followingChange, newIdentifier, revokedFact } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const REASONS = [
@@ -18,7 +18,7 @@ const REASONS = [
 ]
 
 export const journalContract = (it: StoreIt): void => {
-  describe("journal", () => {
+  it.describe("journal", () => {
     it.effect("keeps every text byte for byte", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore
