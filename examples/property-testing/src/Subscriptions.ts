@@ -6,7 +6,7 @@ export const chargeMonth = async (
   mandate: string,
   month: { readonly name: string; readonly amount: number; readonly now: string }
 ) => {
-  const { commitment, opening } = createCommitment()
+  const { commitment, opening } = await createCommitment()
   const authorization = await shop.authorizations.propose(
     mandate,
     {

@@ -3,6 +3,7 @@ import type { Signer } from "@svc/domain/ports/Signer"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import type { WebhookTransport } from "@svc/domain/ports/WebhookTransport"
+import type { ExternalSigner } from "@svc/signer/ExternalSigner"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import type { Context, Effect, Layer, Scope } from "effect"
 
@@ -17,7 +18,10 @@ export const StoreForTests: unique symbol = Symbol("svc/StoreForTests")
 
 /** Where a service keeps everything: `memory()`, `pglite()` or `postgres()`. */
 export interface Store {
-  readonly [StoreLayer]: Layer.Layer<StoragePorts | Signer, unknown, SecretSealer>
+  /** The ports, with a signer of the host's, or one whose keys the store keeps. */
+  readonly [StoreLayer]: (
+    signer: ExternalSigner | undefined
+  ) => Layer.Layer<StoragePorts | Signer, unknown, SecretSealer>
   readonly [StoreWithin]?: (
     client: HostClient
   ) => Effect.Effect<Context.Context<StoragePorts>, unknown, Scope.Scope>

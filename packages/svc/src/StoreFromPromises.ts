@@ -1,11 +1,13 @@
+import * as ExternalSigner from "@svc/signer/ExternalSigner"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import { Layer } from "effect"
 import { type PromiseStore, portsLayer } from "./PromiseStore.ts"
 import { type Store, StoreLayer } from "./Store.ts"
 
 /**
- * A store of one's own for `createService`. It is opened with the service. Evidence is signed with a key that is lost with the
- * process, as with `memory()`; what the store keeps of secrets is sealed under the `masterKey`, if it outlives the process.
+ * A store of one's own for `createService`. It is opened with the service. It keeps no signing keys: evidence is signed by the
+ * `signer` of the options, and without one by a key that is lost with the process, as with `memory()`. Secrets in it are
+ * sealed under the `masterKey`, which a store that outlives the process needs.
  *
  * @example
  * ```ts
@@ -25,6 +27,10 @@ export const storeFromPromises = (
   open: () => PromiseStore | Promise<PromiseStore>,
   { outlivesProcess = false }: { readonly outlivesProcess?: boolean } = {}
 ): Store => ({
-  [StoreLayer]: Layer.merge(portsLayer(open), SignerNodeCrypto.layerEphemeral),
+  [StoreLayer]: (signer) =>
+    Layer.merge(
+      portsLayer(open),
+      signer === undefined ? SignerNodeCrypto.layerEphemeral : ExternalSigner.layer(signer)
+    ),
   outlivesProcess
 })

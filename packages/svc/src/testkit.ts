@@ -1,3 +1,4 @@
+export type { WebhookEvent } from "@svc/client/resources"
 export { approveOnPage } from "@svc/testkit/ApproveOnPage"
 export { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 export { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
@@ -25,4 +26,4 @@ export {
   testService,
   type WebhookInbox
 } from "./testkit/TestService.ts"
-export type { Receive, ReceivedWebhook, WebhookEvent } from "./testkit/WebhookReceiver.ts"
+export type { Receive, ReceivedWebhook } from "./testkit/WebhookReceiver.ts"

@@ -30,6 +30,7 @@ export interface InspectedMandate {
 /** What must hold of a mandate at any time. Throws where it does not. */
 export type Invariant = (inspected: InspectedMandate) => void | Promise<void>
 
+/** How many runs there are, what they do, and what must hold. */
 export interface LifecycleOptions {
   /** How many runs. Default: 20. */
   readonly numRuns?: number

@@ -17,6 +17,7 @@ export type ExpectedRefusal =
   | RegExp
   | Readonly<Record<string, unknown>>
 
+/** What a command comes to, to be compared with what is expected of it. */
 export interface Outcome<State, Event> {
   /** The events that the command leads to, none or several, in their order. */
   readonly then: (...expected: ReadonlyArray<Event>) => void
@@ -26,6 +27,7 @@ export interface Outcome<State, Event> {
   readonly thenState: (expected: State | ((state: State) => void)) => void
 }
 
+/** Examples of a decider, to be written down. */
 export interface Specification<State, Command, Event> {
   /** The events that have happened, in their order. */
   readonly given: (...events: ReadonlyArray<Event>) => {

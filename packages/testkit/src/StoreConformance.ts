@@ -31,6 +31,7 @@ export interface ConformanceReport {
   readonly cases: ReadonlyArray<CaseResult>
 }
 
+/** What of the contract is tested, and how. */
 export interface ConformanceOptions {
   /** The ports to test. Default: all of them. Rules that need another port, which the store does not bring, are skipped. */
   readonly only?: ReadonlyArray<PortName>
@@ -46,6 +47,7 @@ export interface TestRunner {
   readonly afterAll?: (run: () => Promise<void>) => unknown
 }
 
+/** Options of a contract that is registered with a test runner. */
 export interface RegisteredOptions extends ConformanceOptions {
   /** The module of the test runner. Default: `describe` and `it` of the global scope, else `node:test`. */
   readonly runner?: TestRunner

@@ -20,6 +20,8 @@ export type StoreFault = "before" | "after"
  *
  * @example
  * ```ts
+ * import { withFaults } from "svc/testkit"
+ *
  * const store = withFaults(makeMapStore(now), ({ operation, count }) =>
  *   operation === "append" && count === 3 ? "after" : undefined
  * )

@@ -13,6 +13,7 @@ export interface CalendarDuration {
   readonly milliseconds?: number
 }
 
+/** By which calendar a duration is counted. */
 export interface CalendarOptions {
   /** Whose calendar it is, such as `Europe/Berlin`: a day there has 23 to 25 hours. Default: `UTC`. */
   readonly timeZone?: string

@@ -59,7 +59,17 @@ export const storeContract = (
   options?: Conformance.RegisteredOptions
 ): void => Conformance.registerConformance(name, () => layerOf(makeStore), options)
 
-/** Runs the same tests without a test runner, and resolves with the report whatever they find. */
+/**
+ * Runs the same tests without a test runner, and resolves with the report whatever they find.
+ *
+ * @example
+ * ```ts
+ * import { checkStore } from "svc/testkit"
+ *
+ * const { conforms, cases } = await checkStore("MapStore", ({ now }) => makeMapStore(now))
+ * const broken = cases.filter(({ outcome }) => outcome === "failed")
+ * ```
+ */
 export const checkStore = (
   name: string,
   makeStore: MakeStore,

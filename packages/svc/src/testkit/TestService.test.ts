@@ -45,7 +45,7 @@ describe("a test service", () => {
     assert.strictEqual(mandate.created_at, "2026-03-28T12:00:00.000000000Z")
     await service.approve(mandate)
     await service.clock.advance({ hours: 1 })
-    const { commitment, opening } = createCommitment()
+    const { commitment, opening } = await createCommitment()
     const authorization = await shop.authorizations.propose(mandate.id, {
       external_reference: "order-1",
       proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
@@ -70,6 +70,24 @@ describe("a test service", () => {
     await service.close()
   })
 
+  it("executes by its clock", async () => {
+    const { create, service, shop } = await begin()
+    const mandate = await create()
+    await service.approve(mandate)
+    const { commitment, opening } = await createCommitment()
+    const authorization = await shop.authorizations.propose(mandate.id, {
+      external_reference: "order-1",
+      proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+      execution_window_seconds: 900,
+      commitment
+    })
+    const charge = async () => ({ outcome: "accepted" as const, provider_transaction_reference: "txn_1" })
+    const executed = await shop.execute(authorization, charge, { opening })
+    assert.strictEqual(executed.outcome, "committed")
+    assert.strictEqual(executed.authorization.commit?.reported_accepted_at, "2026-03-28T12:00:00Z")
+    await service.close()
+  })
+
   it("records what falls due on the way at the instant at which it does, and delivers it then", async () => {
     const { create, service, shop } = await begin()
     const mandate = await create()
@@ -78,7 +96,7 @@ describe("a test service", () => {
       external_reference: "order-1",
       proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
       execution_window_seconds: 900,
-      commitment: createCommitment().commitment
+      commitment: (await createCommitment()).commitment
     })
     await service.clock.advance({ months: 2 })
     assert.strictEqual(service.clock.now(), "2026-05-28T12:00:00Z")

@@ -1,3 +1,5 @@
+import { withExecution } from "@svc/client/calls"
+import type { Mandate } from "@svc/client/resources"
 import { recordDueTransitions } from "@svc/domain/workers/DueWorker"
 import { attemptDueDeliveries } from "@svc/domain/workers/WebhookWorker"
 import { type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
@@ -5,7 +7,7 @@ import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Clock, Effect, Layer } from "effect"
 import { memory } from "../memory.ts"
-import type { Mandate } from "../Resources.ts"
+
 import { createService, newOrganizationId, type Service, ServiceParts } from "../Service.ts"
 import type { ServiceOptions } from "../ServiceOptions.ts"
 import { StoreForTests, StoreLayer } from "../Store.ts"
@@ -35,6 +37,7 @@ export interface TestServiceOptions extends Partial<Omit<ServiceOptions, "store"
   readonly webhooks?: boolean
 }
 
+/** The webhooks of a test service, which never leave the process. */
 export interface WebhookInbox {
   /** Delivers what is due, and returns everything that has arrived at any endpoint, in its order. */
   readonly received: () => Promise<ReadonlyArray<ReceivedWebhook>>
@@ -79,12 +82,12 @@ const serviceOptionsOf = (options: TestServiceOptions): Omit<ServiceOptions, "st
     baseUrl: "http://localhost:3000/mandates",
     approvalUrl: "http://localhost:3000/approvals",
     organizations: [{ id: newOrganizationId(), name: "Shop", returnOrigins: [RETURN_ORIGIN] }],
-    // The clock stands still, so a bound per second would never be lifted.
-    rateLimit: "off",
     ...(ownIdentities
       ? {}
       : { identify: async (assertion: string) => ({ subject: assertion, jti: crypto.randomUUID() }) }),
     ...given,
+    // The clock stands still, so a bound per second would never be lifted.
+    limits: { rateLimit: "off", ...given.limits },
     worker: false
   }
 }
@@ -183,7 +186,7 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
     ...given,
     store: {
       ...stored,
-      [StoreLayer]: Layer.provideMerge(due.watching, stored[StoreLayer]),
+      [StoreLayer]: (signer) => Layer.provideMerge(due.watching, stored[StoreLayer](signer)),
       [StoreForTests]: {
         clock: Layer.succeed(Clock.Clock, effectClockOf(read)),
         transport: inboxTransport({ inbox, read, organizations: due.organizations })
@@ -195,6 +198,7 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
     while ((await runtime.run(Effect.orDie(settleOnce))) > 0);
   }
   await service.ready()
+  const executions = { now: () => Number(read() / NANOS_PER_MILLISECOND), begun: new Map<string, number>() }
   const organization = given.organizations?.[0]?.id ?? ""
   const endpoint =
     options.webhooks === false || organization === ""
@@ -206,6 +210,8 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
   }
   return {
     ...service,
+    // What is executed goes by this clock, too.
+    forOrganization: (id) => withExecution(service.forOrganization(id), executions),
     clock,
     organization,
     approve: makeApprove(service, given),

@@ -1,25 +1,11 @@
-import { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import type { WebhookEvent } from "@svc/client/resources"
+import { SecretSealer, webhookSecretContext } from "@svc/domain/ports/SecretSealer"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { TargetRefused, WebhookTransport } from "@svc/domain/ports/WebhookTransport"
-import { webhookSealContext } from "@svc/domain/programs/WebhookEndpoints"
 import { readTarget } from "@svc/domain/webhook/WebhookTarget"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { verifyWebhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { Effect, Layer, Redacted, Result } from "effect"
-import type { JournalEvent } from "../Resources.ts"
-
-/** The body of a webhook: a trigger, whose receiver reads what it names and deduplicates by `id`. */
-export interface WebhookEvent {
-  readonly id: string
-  readonly type: JournalEvent["type"] | "endpoint.test"
-  readonly occurred_at: string
-  readonly data: {
-    readonly mandate_id: string
-    readonly authorization_id?: string
-    readonly state?: string
-    readonly version: number
-  }
-}
 
 /** One attempt of a delivery, its signature verified. */
 export interface ReceivedWebhook {
@@ -88,7 +74,7 @@ const secretsOf = Effect.fnUntraced(function* (organizations: Iterable<string>, 
   for (const organization of organizations) {
     for (const { endpoint } of yield* store.listEndpoints(organization)) {
       if (endpoint.url !== url) continue
-      const context = webhookSealContext(endpoint, endpoint.secretVersion)
+      const context = webhookSecretContext(endpoint, endpoint.secretVersion)
       secrets.push(Redacted.value(yield* sealer.open(context, endpoint.sealedSecret)))
     }
   }

@@ -21,7 +21,27 @@ export type {
 } from "@svc/testkit/LifecycleProperty"
 export type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
 
-/** The steps and the model of `checkLifecycle`, for steps of one's own. */
+/**
+ * The steps and the model of `checkLifecycle`, for steps of one's own.
+ *
+ * @example
+ * ```ts
+ * import * as fc from "fast-check"
+ * import { testService } from "svc/testkit"
+ * import { checkLifecycle, type LifecycleCommand, lifecycle } from "svc/testkit/properties"
+ *
+ * const listed: LifecycleCommand = {
+ *   check: ({ mandates }) => mandates.length > 0,
+ *   run: async ({ mandates }, run) => {
+ *     const { body } = await run.call("GET", "/v1/mandates?limit=100")
+ *     if (body.data.length !== mandates.length) throw new Error("a mandate is not listed")
+ *   },
+ *   toString: () => "list"
+ * }
+ * const commands = [...lifecycle.commands(), fc.constant(listed)]
+ * await checkLifecycle(() => testService(), { commands })
+ * ```
+ */
 export const lifecycle = { ...LifecycleCommands, model: Property.model }
 
 /** The API of a test service, with its clock and its end users. */

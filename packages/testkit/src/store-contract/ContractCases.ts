@@ -32,6 +32,7 @@ export const PORT_NAMES = [
   "StoreCleaning",
   "StoreHealth"
 ] as const
+/** The name of a port of a store. */
 export type PortName = (typeof PORT_NAMES)[number]
 
 type Contract = (it: StoreIt, clock: StoreClock) => void
