@@ -19,6 +19,7 @@ import {
   LOG_LEVEL,
   MASTER_KEY,
   MASTER_KEY_PREVIOUS,
+  METRICS_PORT,
   PORT,
   RATE_LIMIT,
   RP_ID,
@@ -38,10 +39,12 @@ import type { StoreSetting } from "./StoreSetting.ts"
 export interface ServerConfig {
   readonly environment: "test" | "live"
   readonly store: StoreSetting
-  /** Address that both listeners bind to. Absent: all addresses of this machine. */
+  /** Address that all listeners bind to. Absent: all addresses of this machine. */
   readonly host: string | undefined
   readonly port: number
   readonly approvalPort: number
+  /** Absent: nothing is measured. */
+  readonly metricsPort?: number | undefined
   /** Origin, without a trailing slash. */
   readonly baseUrl: string
   /** Origin, without a trailing slash. */
@@ -120,6 +123,16 @@ const withPartitions = <Store extends Exclude<StoreSetting, "memory">>(
     )
   })
 
+/** The ports of `svc serve`, all of them different. */
+const readServerPorts = Effect.gen(function* () {
+  const { metricsPort, ports } = yield* validateAll({
+    ports: readPorts,
+    metricsPort: optional(METRICS_PORT)
+  })
+  const isTaken = metricsPort === ports.port || metricsPort === ports.approvalPort
+  return isTaken ? yield* invalidSetting(METRICS_PORT) : { ...ports, metricsPort }
+})
+
 /** Settings of `svc serve`; fails with every missing or invalid one. */
 export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
   validateAll({
@@ -129,7 +142,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
     masterKey: required(MASTER_KEY),
     masterKeyPrevious: optional(MASTER_KEY_PREVIOUS),
     host: optional(HOST),
-    ports: readPorts,
+    ports: readServerPorts,
     rateLimit: required(RATE_LIMIT),
     trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
     webhookLoopback: readLoopback,
@@ -182,6 +195,8 @@ export const workerConfig = validateAll({
   masterKeys: masterKeyConfig,
   webhookLoopback: readLoopback,
   webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+  host: optional(HOST),
+  metricsPort: optional(METRICS_PORT),
   logLevel: required(LOG_LEVEL)
 })
 

@@ -8,6 +8,7 @@ import type { HttpRoute, RouteServices } from "./HttpRoute.ts"
 import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { REQUEST_ID_HEADER, requestIdOf } from "./RequestId.ts"
+import { RequestObserver } from "./RequestObserver.ts"
 import { makeRouteTable, type RouteMatch } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
 import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
@@ -48,6 +49,7 @@ export const httpEdge = <Route extends HttpRoute<unknown>>(
         withHeaders(boundUnread(response, request, unread, facts), options.headers, facts)
       ),
       (response) => logRequest(response, request, facts),
+      (response) => observeRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
       (response) => withinTrace(response, facts.trace)
     )
@@ -308,3 +310,24 @@ const logRequest = <R>(
       )
     )
   )
+
+/** Tells the observer, if there is one, when the request begins and how it ends. */
+const observeRequest = <R>(
+  answered: Effect.Effect<Response, never, R>,
+  request: HttpServerRequest.HttpServerRequest,
+  facts: RequestFacts
+): Effect.Effect<Response, never, R> =>
+  Effect.flatMap(RequestObserver, (observer) => {
+    if (observer === undefined) return answered
+    const ended = observer.began()
+    return Effect.onExit(answered, (exit) =>
+      Effect.sync(() =>
+        ended({
+          route: facts.route,
+          method: request.method,
+          status: statusOf(exit, request),
+          problem: facts.problem
+        })
+      )
+    )
+  })

@@ -1,6 +1,7 @@
 import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Deferred, type Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { StoreObserver } from "../connection/StoreObserver.ts"
 
 export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 
@@ -104,6 +105,8 @@ export const makeLanes = (
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const lanes = Array.from({ length: options.lanes }, (): Lane => ({ waiting: [], isRunning: false }))
+    const observer = yield* StoreObserver
+    observer?.offer("queued_changes", () => lanes.reduce((sum, { waiting }) => sum + waiting.length, 0))
 
     const pending = new Set<Waiting>()
 
@@ -132,6 +135,7 @@ export const makeLanes = (
           lane.isRunning = false
           return
         }
+        observer?.appending(group.length)
         const statement = yield* Effect.forkIn(
           group.length === 1 ? tryAlone(group[0]!) : tryTogether(group),
           scope
@@ -152,7 +156,10 @@ export const makeLanes = (
     return (change) =>
       Effect.suspend(() => {
         if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
-        if (!mayShare(change)) return appends.alone(change)
+        if (!mayShare(change)) {
+          observer?.appending(1)
+          return appends.alone(change)
+        }
         const lane = lanes[laneNumber(change, options.lanes)]!
         const entry: Waiting = {
           change,
