@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
+import { RequestSpans } from "@svc/http-server/http/RequestSpan"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
 import { type Misbehaviour, makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { Effect, Metric } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { afterEach, beforeEach, vi } from "vitest"
 import type { StoreSetting } from "../src/config/StoreSetting.ts"
@@ -393,7 +394,11 @@ const failBelow = Effect.fnUntraced(function* ({ service, answers }: Story, { op
 const tellStory = Effect.fnUntraced(function* (store: StoreSetting = "memory") {
   const spans: Array<string> = []
   const metering = makeMetering()
-  const service = yield* startService({ observing: tracerTo(spans), store, instruments: metering })
+  const service = yield* startService({
+    observing: Layer.merge(tracerTo(spans), Layer.succeed(RequestSpans)(true)),
+    store,
+    instruments: metering
+  })
   const canaries = new Canaries()
   const { other, tenant } = service
   canaries.plant("API key", tenant.key)

@@ -3,7 +3,6 @@ import { serverConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import { instrumentsOf } from "../start/Telemetry.ts"
-import * as Tracing from "../start/Tracing.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -32,7 +31,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
     ),
     Layer.provide(portsLayer(config, { migrations: "require" }, instruments)),
     Layer.provide(instruments.observers),
-    Layer.provide([JsonLog.layer(config.logLevel), Tracing.layer]),
+    Layer.provide([JsonLog.layer(config.logLevel), instruments.tracing]),
     Layer.launch
   )
 })

@@ -9,7 +9,6 @@ import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import * as StoreLayer from "../start/StoreLayer.ts"
 import { instrumentsOf } from "../start/Telemetry.ts"
-import * as Tracing from "../start/Tracing.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -38,7 +37,7 @@ const work = Effect.gen(function* () {
       )
     ),
     Layer.provide(instruments.observers),
-    Layer.provide([JsonLog.layer(logLevel), Tracing.layer]),
+    Layer.provide([JsonLog.layer(logLevel), instruments.tracing]),
     Layer.launch
   )
 })

@@ -33,6 +33,7 @@ describe("settings of svc serve", () => {
         port: 8080,
         approvalPort: 8081,
         metricsPort: undefined,
+        traces: undefined,
         baseUrl: "https://api.example.com",
         approvalBaseUrl: "https://approve.example.com",
         rpId: "approve.example.com",

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
+import type { OtlpTracesOptions } from "@svc/telemetry/OtlpTraces"
 import { Effect, type LogLevel, type Redacted, Result } from "effect"
 import { configurationFault, type StartFault, validateAll } from "../start/StartFault.ts"
 import { invalidSetting, optional, required } from "./Setting.ts"
@@ -34,6 +35,7 @@ import {
   WEBHOOK_SECRET
 } from "./Settings.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
+import { tracesConfig } from "./TracesConfig.ts"
 
 /** What `svc serve` and the development server run with. */
 export interface ServerConfig {
@@ -45,6 +47,8 @@ export interface ServerConfig {
   readonly approvalPort: number
   /** Absent: nothing is measured. */
   readonly metricsPort?: number | undefined
+  /** Absent: there are no traces. */
+  readonly traces?: OtlpTracesOptions | undefined
   /** Origin, without a trailing slash. */
   readonly baseUrl: string
   /** Origin, without a trailing slash. */
@@ -147,6 +151,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
     trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
     webhookLoopback: readLoopback,
     webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+    traces: tracesConfig,
     logLevel: required(LOG_LEVEL)
   }),
   ({ origins, ports, ...others }) => ({ ...others, ...origins, ...ports })
@@ -197,6 +202,7 @@ export const workerConfig = validateAll({
   webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
   host: optional(HOST),
   metricsPort: optional(METRICS_PORT),
+  traces: tracesConfig,
   logLevel: required(LOG_LEVEL)
 })
 

@@ -1,3 +1,4 @@
+import { OPEN_TELEMETRY_SETTINGS } from "./OpenTelemetrySettings.ts"
 import type { Setting } from "./Setting.ts"
 import {
   API_KEY,
@@ -44,7 +45,8 @@ export const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
   WEBHOOK_RETENTION_DAYS,
-  LOG_LEVEL
+  LOG_LEVEL,
+  ...OPEN_TELEMETRY_SETTINGS
 ]
 
 export const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
@@ -70,7 +72,8 @@ export const SETTINGS_OF = {
     WEBHOOK_RETENTION_DAYS,
     HOST,
     METRICS_PORT,
-    LOG_LEVEL
+    LOG_LEVEL,
+    ...OPEN_TELEMETRY_SETTINGS
   ],
   migrate: [SERVER_STORE, STORE_PARTITIONS],
   listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],

@@ -5,6 +5,7 @@ import type { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import type { WebhookTransport } from "@svc/domain/ports/WebhookTransport"
 import { Effect, Layer } from "effect"
+import * as Tracing from "./Tracing.ts"
 
 /** A layer that replaces ports by the same ports, with something measured of each call. */
 type Replacing<Ports> = Layer.Layer<Ports, never, Ports>
@@ -17,6 +18,8 @@ export interface Instruments {
   readonly store: Replacing<ObservedPorts>
   readonly identityVerifier: Replacing<IdentityVerifier>
   readonly webhookTransport: Replacing<WebhookTransport>
+  /** The tracer of everything. */
+  readonly tracing: Layer.Layer<never>
   /** What the layers of the store and the listeners report to. */
   readonly observers: Layer.Layer<never>
   /** Runs beside the service, such as the listener for metrics. */
@@ -30,6 +33,7 @@ export const NO_INSTRUMENTS: Instruments = {
   store: unchanged(),
   identityVerifier: unchanged(),
   webhookTransport: unchanged(),
+  tracing: Tracing.layer,
   observers: Layer.empty,
   beside: Layer.empty
 }

@@ -11,6 +11,7 @@ import { makeServiceMetrics, type ServiceMetrics } from "@svc/telemetry/ServiceM
 import { watchStore } from "@svc/telemetry/StoreGauges"
 import { Context, Effect, Layer, Option } from "effect"
 import type { Instruments } from "./Instruments.ts"
+import * as Tracing from "./Tracing.ts"
 import { version } from "./Version.ts"
 
 const observeStore = ({ store }: ServiceMetrics): StoreObserver => {
@@ -53,6 +54,7 @@ export const makeMetering = (): Metering => {
     store: Layer.merge(meteredStore(metrics), meteredSigner(metrics)),
     identityVerifier: meteredIdentityVerifier(metrics),
     webhookTransport: meteredTransport(metrics),
+    tracing: Tracing.layer,
     observers: Layer.merge(
       Layer.succeed(RequestObserver)(meterRequests(metrics.http)),
       Layer.succeed(StoreObserver)(observeStore(metrics))

@@ -1,6 +1,6 @@
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Cause, Clock, Effect, Exit, Option, Tracer } from "effect"
+import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddressOf, NO_PROXIES, networkOf, type TrustedProxies } from "./ClientAddress.ts"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
@@ -9,9 +9,10 @@ import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { REQUEST_ID_HEADER, requestIdOf } from "./RequestId.ts"
 import { RequestObserver } from "./RequestObserver.ts"
+import { withinSpan } from "./RequestSpan.ts"
 import { makeRouteTable, type RouteMatch } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
-import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
+import { parseTraceparent } from "./TraceContext.ts"
 import { makeUnreadResponses, type Reader, type UnreadResponses } from "./UnreadResponses.ts"
 
 export interface EdgeOptions {
@@ -51,7 +52,7 @@ export const httpEdge = <Route extends HttpRoute<unknown>>(
       (response) => logRequest(response, request, facts),
       (response) => observeRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
-      (response) => withinTrace(response, facts.trace)
+      (response) => withinSpan(response, request.method, facts)
     )
   })
 }
@@ -98,12 +99,6 @@ const factsOf = (
     ...(trace === undefined ? {} : { trace })
   }
 }
-
-const withinTrace = <A, R>(
-  effect: Effect.Effect<A, never, R>,
-  trace: TraceContext | undefined
-): Effect.Effect<A, never, R> =>
-  trace === undefined ? effect : Effect.withParentSpan(effect, Tracer.externalSpan(trace))
 
 /** The absolute form of a request target (RFC 9112, section 3.2.2). Its host is ignored, like `Host`. */
 const ABSOLUTE_TARGET = /^https?:\/\/[^/?#]+(?=[/?#]|$)/iu
