@@ -16,7 +16,8 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/client$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^svc$/, /^@svc\/(?!example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
@@ -37,7 +38,7 @@ const EFFECTS = /import (?:type )?\{[^}]*\b(?:Effect|Layer|Context)\b[^}]*\} fro
 
 /** The rooms of the domain that each adapter builds on, beside the ports that it implements or calls. */
 const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@svc/cli": ["organization", "webhook", "workers", "approval"],
+  "@svc/cli": ["organization", "webhook", "workers", "approval", "programs"],
   "@svc/guarded-http": ["webhook"],
   "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
   "@svc/identity-jwt": ["organization"],
@@ -47,6 +48,12 @@ const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@svc/store-postgres": ["mandate", "webhook", "approval", "organization", "engine"],
   "@svc/telemetry": ["webhook"],
   "@svc/time-zones": ["calendar"]
+}
+
+/** What examples need installed without an import: the framework that runs them, and what Nest loads or shares. */
+const LOADED_BY_FRAMEWORKS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "@svc/example-embed-in-nest": ["@nestjs/platform-express", "rxjs"],
+  "@svc/example-next-route-handlers": ["next"]
 }
 
 /** The line of a file's room; -1 for what every room may import: the refusals and the identifiers. */
@@ -131,6 +138,16 @@ describe("dependencies", () => {
     )
   })
 
+  it("lets the library import the testkit for its own entry for tests alone", () => {
+    assert.deepStrictEqual(
+      offences(
+        named("svc").filter(({ path }) => !/^packages\/svc\/src\/testkit(?:\.ts$|\/)/u.test(path)),
+        (specifier) => packageOf(specifier) === "@svc/testkit" || specifier.startsWith("./testkit")
+      ),
+      []
+    )
+  })
+
   it("points the rooms of the domain one way", () => {
     assert.deepStrictEqual(
       named("@svc/domain")
@@ -196,7 +213,8 @@ describe("dependencies", () => {
           .filter((name) => name !== workspace.name)
       )
       const missing = [...used].filter((name) => !workspace.dependencies.includes(name))
-      const idle = workspace.dependencies.filter((name) => !used.has(name))
+      const loaded = LOADED_BY_FRAMEWORKS[workspace.name] ?? []
+      const idle = workspace.dependencies.filter((name) => !used.has(name) && !loaded.includes(name))
       return [
         ...missing.map((name) => `${workspace.name} imports ${name} undeclared`),
         ...idle.map((name) => `${workspace.name} declares ${name} for nothing`)

@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import { Organizations } from "@svc/domain/ports/Organizations"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect } from "effect"
+import { besideStore, makeSampleData } from "../../test/SampleData.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
@@ -15,6 +17,7 @@ import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { runStoreCommand } from "./StoreCommand.ts"
+import { supportCommands } from "./SupportCommands.ts"
 import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
@@ -56,6 +59,7 @@ const STORE_COMMANDS = [
   ...signingKeyCommands,
   ...masterKeyCommands,
   ...operatorLogCommands,
+  ...supportCommands,
   ...historyCommands
 ]
 
@@ -111,7 +115,19 @@ describe("docs/configuration.md: the operating commands", () => {
             )
           )
           ran.push(command.name)
-          if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)
+          if (command.name === "organization create") {
+            const id = String(answer.organization_id)
+            const organization = yield* Effect.flatMap(Organizations, (store) => store.find(id))
+            // The ports of the sample data are of the test environment.
+            const made = yield* Effect.provide(
+              makeSampleData({ ...organization!, environment: "test" }),
+              besideStore
+            )
+            filled["org_..."] = id
+            filled["mnd_..."] = made.mandate
+            filled["aut_..."] = made.authorization
+            filled["whe_..."] = made.endpoint
+          }
           if (command.name === "signing-key rotate") filled.KID = String(answer.kid)
           if (command.name === "api-key create") filled["key_..."] = String(answer.api_key_id)
         }
@@ -125,6 +141,8 @@ describe("docs/configuration.md: the operating commands", () => {
           "signing-key withdraw",
           "master-key rewrap",
           "operator-log",
+          "mandate list",
+          "event list",
           "store acknowledge-history"
         ])
       }).pipe(
