@@ -1,10 +1,7 @@
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import {
-  EVIDENCE_FORMAT,
-  type EvidenceEnvelope,
-  evidenceSigningInput
-} from "@svc/protocol/evidence/EvidenceEnvelope"
+import { type EvidenceEnvelope, evidenceSigningInput } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { EVIDENCE_FORMAT } from "@svc/protocol/evidence/ReadEnvelope"
 import { Effect } from "effect"
 import { StreamTurns } from "../engine/StreamTurns.ts"
 import { evidencePayload } from "../mandate/EvidencePayload.ts"
