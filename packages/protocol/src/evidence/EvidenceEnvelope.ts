@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { encodeBase64Url, isBase64Url } from "../Base64Url.ts"
+import { decodeBase64Url, encodeBase64Url, isBase64Url } from "../Base64Url.ts"
 import { isP256PublicKey, verifyP256 } from "../crypto/P256.ts"
 import { described } from "../Described.ts"
 import type { JsonObject } from "../json/Json.ts"
@@ -67,7 +67,9 @@ const verifyReceived = (received: ReceivedEnvelope): Checked<VerifiedEvidence> =
     if (!verifyP256({ publicKey, signature, data })) {
       return yield* Result.fail(new EvidenceInvalid({ reason: "signature_invalid" }))
     }
-    return { ...(yield* readPayload(received)), kid }
+    const payload = yield* readPayload(received)
+    const payloadText = new TextDecoder().decode(decodeBase64Url(received.payload))
+    return { payload, payloadText, kid }
   })
 
 /** Evidence whose signature is valid. */

@@ -179,12 +179,8 @@ export const signingInput = (protectedHeader: string, payload: string): Uint8Arr
   new TextEncoder().encode(`${protectedHeader}.${payload}`)
 
 /** Reads the payload of an envelope whose signature is valid, and not before that. */
-export const readPayload = (
-  received: Pick<ReceivedEnvelope, "payload">
-): Checked<{ readonly payload: JsonObject; readonly payloadText: string }> => {
-  const bytes = decodeBase64Url(received.payload)
-  const payload = parseObject(bytes, MAX_EVIDENCE_DEPTH)
+export const readPayload = ({ payload: text }: Pick<ReceivedEnvelope, "payload">): Checked<JsonObject> => {
+  const payload = parseObject(decodeBase64Url(text), MAX_EVIDENCE_DEPTH)
   if (payload === undefined) return invalid("payload_malformed")
-  if (payload.schema !== EVIDENCE_FORMAT) return invalid("schema_unsupported")
-  return Result.succeed({ payload, payloadText: new TextDecoder().decode(bytes) })
+  return payload.schema === EVIDENCE_FORMAT ? Result.succeed(payload) : invalid("schema_unsupported")
 }

@@ -1,0 +1,330 @@
+import { mandateRecordOf } from "@svc/domain/mandate/MandateResource"
+import type { StreamState } from "@svc/domain/mandate/MandateState"
+import { policyDigest } from "@svc/protocol/evidence/PolicyDigest"
+import {
+  type EvidenceFault,
+  type EvidenceInvalid,
+  type ReceivedEnvelope,
+  readEnvelope,
+  readEnvelopeBytes,
+  readPayload,
+  signedPartsOf
+} from "@svc/protocol/evidence/ReadEnvelope"
+import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
+import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import * as Result from "effect/Result"
+import { type ApprovalEntry, checkApproval } from "./ApprovalProof.ts"
+import { verifyEs256 } from "./Es256.ts"
+import { checkChain, checkForm } from "./EventChain.ts"
+import { payloadShape } from "./EventShapes.ts"
+import { checkExpectations, type Expectations } from "./Expectations.ts"
+import { outcomesOf, refundedIn, warningsOf } from "./Outcomes.ts"
+import { beginReplay, instantIn, isDecision, isSame, type JournalEntry, unrecordedBy } from "./Replay.ts"
+import {
+  type CheckName,
+  type CheckRecorder,
+  type EvidenceReport,
+  type Proved,
+  recordChecks,
+  type Warning
+} from "./Report.ts"
+import { faultOf } from "./Shape.ts"
+import { checkZones, checkZoneTables, intlZones } from "./ZoneDatabase.ts"
+
+/** How far clocks may differ before evidence counts as of the future, or as no longer fresh, in seconds. */
+const CLOCK_LEEWAY_SECONDS = 300
+
+/** What is wrong with an envelope, in words, and the check that it belongs to. */
+const ENVELOPE_FAULTS: Readonly<
+  Record<EvidenceFault, readonly [check: CheckName, member: string, detail: string]>
+> = {
+  envelope_malformed: [
+    "envelope",
+    "",
+    "it is not strict JSON with exactly format, protected, payload, signature"
+  ],
+  format_unsupported: ["envelope", "/format", "the format is not svc.evidence.v1"],
+  protected_malformed: [
+    "protected_header",
+    "/protected",
+    "it is not base64url of strict JSON with alg and kid"
+  ],
+  algorithm_unsupported: ["protected_header", "/protected", "alg is not ES256"],
+  key_set_malformed: ["key", "/protected", "the key set is none: it has no list of keys"],
+  key_unknown: ["key", "/protected", "the key set has no key with the kid"],
+  key_duplicated: ["key", "/protected", "the key set has several keys with the kid"],
+  key_unsuitable: ["key", "/protected", "the key is not exactly an ES256 key whose kid is its thumbprint"],
+  payload_too_large: ["payload", "/payload", "it is longer than any evidence"],
+  signature_malformed: ["signature", "/signature", "it is not base64url of 64 bytes"],
+  signature_invalid: ["signature", "/signature", "the key did not sign this text"],
+  payload_malformed: ["payload", "/payload", "it is not canonical base64url of strict JSON"],
+  schema_unsupported: ["payload", "/payload", "the schema is not svc.evidence.v1"]
+}
+
+const UNSUPPORTED: ReadonlySet<EvidenceFault> = new Set(["format_unsupported", "schema_unsupported"])
+
+const ENVELOPE_CHECKS: ReadonlyArray<CheckName> = [
+  "envelope",
+  "protected_header",
+  "key",
+  "signature",
+  "payload"
+]
+
+const recordEnvelopeFault = (reason: EvidenceFault, checks: CheckRecorder): void => {
+  const [check, member, detail] = ENVELOPE_FAULTS[reason]
+  // A payload that is too long or not base64url is found before the signature is looked at.
+  const made = Math.min(ENVELOPE_CHECKS.indexOf(check), ENVELOPE_CHECKS.indexOf("signature"))
+  checks.made(...ENVELOPE_CHECKS.slice(0, made))
+  const fault = { member, detail }
+  if (UNSUPPORTED.has(reason)) checks.unsupported(check, fault)
+  else checks.fault(check, fault)
+}
+
+/** Reads an envelope and verifies its signature; undefined if there is nothing to go on with. */
+const openEnvelope = async (
+  envelope: unknown,
+  keySet: unknown,
+  checks: CheckRecorder
+): Promise<{ readonly payload: JsonObject; readonly kid: string } | { readonly kid?: string }> => {
+  const refused = ({ reason }: EvidenceInvalid, kid?: string) => {
+    recordEnvelopeFault(reason, checks)
+    return kid === undefined ? {} : { kid }
+  }
+  const received: Result.Result<ReceivedEnvelope, EvidenceInvalid> =
+    envelope instanceof Uint8Array ? readEnvelopeBytes(envelope, keySet) : readEnvelope(envelope, keySet)
+  if (Result.isFailure(received)) return refused(received.failure)
+  const { kid, publicKey } = received.success
+  const parts = signedPartsOf(received.success)
+  if (Result.isFailure(parts)) return refused(parts.failure, kid)
+  const isSigned = await verifyEs256({ publicKey, ...parts.success })
+  if (isSigned !== true) {
+    recordEnvelopeFault(isSigned === undefined ? "key_unsuitable" : "signature_invalid", checks)
+    return { kid }
+  }
+  checks.made(...ENVELOPE_CHECKS)
+  const payload = readPayload(received.success)
+  return Result.isFailure(payload) ? refused(payload.failure, kid) : { payload: payload.success, kid }
+}
+
+interface Payload {
+  readonly generated_at: string
+  readonly organization_id: string
+  readonly environment: string
+  readonly mandate: JsonObject
+  readonly events: ReadonlyArray<JsonObject>
+  readonly head: { readonly seq: number; readonly hash: string }
+}
+
+interface Replayed {
+  readonly state: StreamState
+  readonly decisions: number
+  readonly approval: ApprovalEntry | undefined
+  readonly warnings: ReadonlyArray<Warning>
+}
+
+const REPLAY_CHECKS = [
+  "terms",
+  "transitions",
+  "due_transitions",
+  "decisions",
+  "decision_inputs",
+  "deadlines",
+  "commitments",
+  "mandate"
+] as const
+
+/** Makes every event again; undefined if that came to an end before the journal did. */
+const replayAll = (
+  events: ReadonlyArray<JournalEntry>,
+  bytes: ReadonlyArray<number>,
+  checks: CheckRecorder
+): Replayed | undefined => {
+  const replay = beginReplay()
+  const warnings: Array<Warning> = []
+  let decisions = 0
+  let state: StreamState | undefined
+  let approval: ApprovalEntry | undefined
+  checks.made(...REPLAY_CHECKS)
+  for (const [index, event] of events.entries()) {
+    const step = replay.next(event, bytes[index] ?? 0)
+    for (const { check, ...fault } of step.faults) checks.fault(check, fault)
+    if (step.isBroken || step.state === undefined) return undefined
+    state = step.state
+    if (isDecision(event)) decisions += 1
+    if (event.type === "mandate.approved") approval ??= event
+    warnings.push(...warningsOf(event, state))
+  }
+  const missing = replay.missing()
+  if (missing !== undefined) checks.fault(missing.check, missing)
+  return state && { state, decisions, approval, warnings }
+}
+
+const checkSummary = (payload: Payload, { state }: Replayed, checks: CheckRecorder): void => {
+  const { environment, generated_at, head, mandate, organization_id } = payload
+  const { terms } = state.mandate
+  const last = payload.events.at(-1)
+  checks.made("head", "tenant", "policy_digest", "mandate", "generated_at")
+  const fault = (name: CheckName, member: string, detail: string) => checks.fault(name, { member, detail })
+  if (head.seq !== last?.seq || head.hash !== last.hash) fault("head", "/head", "it is not the last event")
+  if (organization_id !== terms.organization_id) {
+    fault("tenant", "/organization_id", `the mandate is of ${terms.organization_id}`)
+  }
+  if (environment !== terms.environment) {
+    fault("tenant", "/environment", `the mandate is of ${terms.environment}`)
+  }
+  if (policyDigest(terms.policy as unknown as JsonValue) !== terms.policy_digest) {
+    checks.fault("policy_digest", {
+      seq: 1,
+      member: "/data/policy_digest",
+      detail: "it is of another policy"
+    })
+  }
+  const record = mandateRecordOf(state.mandate) as unknown as JsonObject
+  for (const member of new Set([...Object.keys(record), ...Object.keys(mandate)])) {
+    if (!isSame(record[member], mandate[member])) {
+      fault("mandate", `/mandate/${member}`, "it is not what the events add up to")
+    }
+  }
+  if (generated_at < state.mandate.updatedAt)
+    fault("generated_at", "/generated_at", "the last event is later")
+  const unrecorded = unrecordedBy(state, instantIn(generated_at))
+  if (unrecorded !== undefined) fault("generated_at", "/generated_at", `${unrecorded} and is not there`)
+}
+
+const TERMINAL: ReadonlySet<string> = new Set(["CONSUMED", "REVOKED", "REJECTED", "EXPIRED"])
+
+const ageWarnings = ({ mandate, open }: StreamState, ageSeconds: number): ReadonlyArray<Warning> => {
+  if (ageSeconds < -CLOCK_LEEWAY_SECONDS) {
+    return [{ code: "generated_in_future", detail: `generated ${-ageSeconds} s ahead of this clock` }]
+  }
+  const isOver = TERMINAL.has(mandate.state) && open.length === 0
+  return isOver || ageSeconds <= CLOCK_LEEWAY_SECONDS
+    ? []
+    : [{ code: "may_have_changed", detail: `generated ${ageSeconds} s ago: what came after is not in it` }]
+}
+
+const provedBy = (payload: Payload, replayed: Replayed, ageSeconds: number): Proved => {
+  const { approval, decisions, state } = replayed
+  const record = approval?.data.approval
+  return {
+    organization_id: payload.organization_id,
+    environment: state.mandate.terms.environment,
+    mandate: mandateRecordOf(state.mandate),
+    ...(approval === undefined || record === undefined
+      ? {}
+      : {
+          approval: {
+            approved_at: approval.occurred_at,
+            organization_name: record.statement.organization_name,
+            locale: record.statement.display.locale,
+            lines: record.statement.display.lines,
+            rp_id: record.rp_id,
+            origin: record.origin,
+            credential_id: record.credential.id,
+            identity_issuer: record.identity.issuer
+          }
+        }),
+    generated_at: payload.generated_at,
+    age_seconds: ageSeconds,
+    head: payload.head,
+    decisions_rerun: decisions,
+    outcomes: outcomesOf(state),
+    refunded: refundedIn(state)
+  }
+}
+
+/** Everything that a payload is checked for once its signature is valid. */
+const checkPayload = async (
+  payload: Payload,
+  expectations: Expectations,
+  checks: CheckRecorder
+): Promise<{ readonly warnings: ReadonlyArray<Warning>; readonly proved: Proved } | undefined> => {
+  const bytes = checkChain(payload.events, checks)
+  checkForm(payload.events, checks)
+  if (checks.hasFault("event_form")) return undefined
+  const events = payload.events as unknown as ReadonlyArray<JournalEntry>
+  const [first] = events
+  if (first?.type !== "mandate.created") {
+    const detail = "a journal has mandate.created as its first event"
+    checks.fault("transitions", { seq: 1, member: "/type", detail })
+    return undefined
+  }
+  const { data: terms, occurred_at } = first
+  checkZoneTables(terms, checks)
+  if (checks.hasFault("zone_tables")) return undefined
+  const replayed = replayAll(events, bytes, checks)
+  if (replayed === undefined) return undefined
+  const { approval, state } = replayed
+  checkSummary(payload, replayed, checks)
+  if (approval !== undefined) await checkApproval(approval, terms, checks)
+  const { now = new Date(), timeZones = intlZones } = expectations
+  const database = timeZones === false ? undefined : timeZones
+  const zones = checkZones({ terms, created: instantIn(occurred_at) }, database, checks)
+  checkExpectations({ terms, events: payload.events, approval }, expectations, checks)
+  const age = BigInt(now.getTime()) * NANOS_PER_MILLISECOND - instantIn(payload.generated_at)
+  const ageSeconds = Number(age / NANOS_PER_SECOND)
+  return {
+    warnings: [...replayed.warnings, ...zones, ...ageWarnings(state, ageSeconds)],
+    proved: provedBy(payload, replayed, ageSeconds)
+  }
+}
+
+/**
+ * Verifies signed evidence of a mandate, offline and in full (part 7): who signed it, that its events are complete and follow
+ * from each other, that the end user's passkey signed this very mandate, and that every decision, made again by the rules of
+ * the service, comes out the same.
+ *
+ * `envelope` is the evidence as it was received, byte for byte; parsed JSON is taken too, but does not show a duplicate member.
+ * `keySet` is the parsed key set of `GET /.well-known/jwks.json`, from a source that you trust. Never throws for what they
+ * hold: the report says what is wrong. Takes time and memory in proportion to the length of the journal.
+ *
+ * @example
+ * ```ts
+ * import { verifyEvidence } from "@svc/verifier"
+ *
+ * const report = await verifyEvidence(bytes, keySet, { mandate: "mnd_01kbcd2e3f4g5h6j7k8m9npqrs" })
+ * if (report.verdict !== "valid") throw new Error("a security incident: keep the envelope")
+ * console.log(report.proved?.mandate.state, report.proved?.head)
+ * ```
+ */
+export const verifyEvidence = async (
+  envelope: Uint8Array | object,
+  keySet: unknown,
+  expectations: Expectations = {}
+): Promise<EvidenceReport> => {
+  const { report } = await openAndVerify(envelope, keySet, expectations)
+  return report
+}
+
+/** {@link verifyEvidence}, with the events of evidence that is valid. */
+export const openAndVerify = async (
+  envelope: unknown,
+  keySet: unknown,
+  expectations: Expectations
+): Promise<{ readonly report: EvidenceReport; readonly events: ReadonlyArray<JournalEntry> }> => {
+  const checks = recordChecks()
+  const { kid, ...opened } = await openEnvelope(envelope, keySet, checks)
+  let checked: Awaited<ReturnType<typeof checkPayload>>
+  let events: ReadonlyArray<JournalEntry> = []
+  if ("payload" in opened) {
+    const member = faultOf(payloadShape, opened.payload)
+    if (member === undefined) {
+      const payload = opened.payload as unknown as Payload
+      checked = await checkPayload(payload, expectations, checks)
+      events = payload.events as unknown as ReadonlyArray<JournalEntry>
+    } else checks.fault("payload", { member, detail: "the member has not the form that it must have" })
+  }
+  const verdict = checks.verdict()
+  const isValid = verdict === "valid" && checked !== undefined
+  return {
+    report: {
+      verdict,
+      checks: checks.checks(),
+      warnings: isValid ? (checked?.warnings ?? []) : [],
+      ...(kid === undefined ? {} : { kid }),
+      ...(isValid && checked !== undefined ? { proved: checked.proved } : {})
+    },
+    events: isValid ? events : []
+  }
+}
