@@ -2,10 +2,10 @@
 import { p256 } from "@noble/curves/nist.js"
 import type { ApprovalRecord, ApprovalStatement } from "@svc/domain/approval/ApprovalStatement"
 import { tableRange } from "@svc/domain/calendar/PeriodGeometry"
-import { applyDue } from "@svc/domain/mandate/ApplyDue"
+import { nextTransition } from "@svc/domain/mandate/ApplyDue"
 import { type Command, decide } from "@svc/domain/mandate/Decide"
 import { evidencePayload } from "@svc/domain/mandate/EvidencePayload"
-import { evolve } from "@svc/domain/mandate/Evolve"
+import { evolveAll } from "@svc/domain/mandate/Evolve"
 import type { JournalFact, MandateTerms } from "@svc/domain/mandate/JournalFact"
 import { proposeTerms } from "@svc/domain/mandate/MandateRequest"
 import type { StreamHead, StreamState } from "@svc/domain/mandate/MandateState"
@@ -234,8 +234,15 @@ export const tellJournal = (terms: MandateTerms, created = CREATED) => {
   const texts: Array<string> = []
   let state: StreamState | undefined
   let head: StreamHead | undefined
+  let recorded = undefined as unknown as JournalFact
+  const states = evolveAll(
+    (function* () {
+      for (;;) yield recorded
+    })()
+  )
   const record = (fact: JournalFact): void => {
-    state = evolve(state, fact)
+    recorded = fact
+    state = states.next().value as StreamState
     const id = identifierOf("evt_", texts.length + 1)
     const sealed = sealEvent(head, fact, { id, mandate: state.mandate })
     head = sealed.head
@@ -243,7 +250,9 @@ export const tellJournal = (terms: MandateTerms, created = CREATED) => {
   }
   record({ type: "mandate.created", occurred_at: formatNanos(created), data: terms })
   const until = (now: Instant): void => {
-    for (const fact of applyDue(state!, now).facts) record(fact)
+    for (let due = nextTransition(state!); due !== undefined && due.at <= now; due = nextTransition(state!)) {
+      record(due.fact)
+    }
   }
   /** Whether the command had an effect. */
   const told = (command: Command, now: Instant): boolean => {
