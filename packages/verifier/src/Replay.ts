@@ -4,6 +4,7 @@ import { evolveAll } from "@svc/domain/mandate/Evolve"
 import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import { proposeTerms } from "@svc/domain/mandate/MandateRequest"
 import type { StreamState } from "@svc/domain/mandate/MandateState"
+import type { EventSource } from "@svc/protocol/Journal"
 import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import type { CreateMandateBody } from "@svc/protocol/Mandate"
@@ -14,7 +15,10 @@ import type { CheckName, Fault } from "./Report.ts"
 /** An event whose form was checked. */
 export type JournalEntry = JournalFact & {
   readonly seq: number
+  readonly id: string
+  readonly source: EventSource
   readonly mandate_version: number
+  readonly hash: string
 }
 
 type DecisionEntry = Extract<

@@ -8,7 +8,7 @@ const PAYLOAD_STRIDE = 40
 describe("an envelope of 20 events", () => {
   it("is refused with any one bit changed", async () => {
     const evidence = twentyEvents()
-    assert.lengthOf(longLife().texts, 19)
+    assert.lengthOf(longLife().texts, 20)
     const { payload } = signPayload(longLife().payload(GENERATED))
     assert.deepStrictEqual(bytesOf(signPayload(longLife().payload(GENERATED))), evidence)
     const from = new TextDecoder().decode(evidence).indexOf(payload)
