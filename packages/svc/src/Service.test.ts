@@ -175,9 +175,14 @@ describe("a service", () => {
 
   it("recognizes end users as its host does, each assertion once", async () => {
     let isDown = false
+    const logged: Array<string> = []
     const shop = makeShop({
+      logger: ({ cause = "", message }) => logged.push(message, cause),
       identify: async (assertion) => {
         if (isDown) throw new Error("the session store is down")
+        if (assertion === "ended") return { refused: "The session has ended." }
+        if (assertion === "late") return { subject: "user_1", expiresAt: new Date(0) }
+        if (assertion === "mistaken") return { subject: 7 as unknown as string }
         return assertion.startsWith("session of ") ? { subject: assertion.split(" ")[2]! } : undefined
       }
     })
@@ -191,7 +196,17 @@ describe("a service", () => {
         return_url: `${RETURN_ORIGIN}/back`,
         return_state: "unpredictable-0001"
       })
-    assert.strictEqual((await refusalOf(open("nobody"))).code, "identity_assertion_invalid")
+    for (const [assertion, code, message] of [
+      ["nobody", "identity_assertion_invalid", /of nobody whom this service's host recognizes/u],
+      ["ended", "identity_assertion_invalid", /^The session has ended\.$/u],
+      ["late", "identity_assertion_invalid", /has expired/u],
+      ["mistaken", "internal_error", /^(?!.*subject)/u]
+    ] as const) {
+      const refused = await refusalOf(open(assertion))
+      assert.strictEqual(refused.code, code)
+      assert.match(refused.message, message)
+    }
+    assert.match(logged.join("\n"), /identify must resolve with a subject/u)
     assert.strictEqual((await refusalOf(open("session of user_2"))).code, "subject_mismatch")
     isDown = true
     const unavailable = await refusalOf(open("session of user_1"))

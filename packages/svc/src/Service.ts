@@ -8,6 +8,7 @@ import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
 import type { DomainRefusal, ProblemFacts } from "@svc/domain/programs/RefusalProblem"
+import { BillingAccountRequired } from "@svc/domain/Refusals"
 import { problemHeaders, problemOf, Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
@@ -40,7 +41,7 @@ export interface Service {
   readonly fetch: (request: Request) => Promise<Response>
   /** The resources of an organization. Throws an `SvcError` for anything but a string. */
   readonly forOrganization: (organizationId: string) => OrganizationFace
-  /** Makes an API key, for callers over HTTP. Its text is returned here alone. */
+  /** Makes an API key, for callers over HTTP. Its text is returned here alone. In live the organization has a billing account. */
   readonly createApiKey: (
     organizationId: string,
     options?: { readonly scopes?: ReadonlyArray<ApiKeyScope>; readonly expiresAt?: string }
@@ -266,6 +267,8 @@ export const createService = (given: ServiceOptions): Service => {
       run(
         Effect.gen(function* () {
           const organization = yield* organizationNamed(organizationId)
+          if (organization.environment === "live" && organization.billingAccountReference === undefined)
+            return yield* new BillingAccountRequired()
           yield* refuseKeySettings({ expiresAt, scopes })
           const { bytes } = yield* Randomness
           const now = yield* Clock.currentTimeMillis

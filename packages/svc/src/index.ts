@@ -28,7 +28,7 @@ export {
   type SignRequest,
   signatureFromDer
 } from "@svc/signer/ExternalSigner"
-export type { HostIdentity, Identify } from "./HostIdentity.ts"
+export type { HostIdentity, HostRefusal, Identify } from "./HostIdentity.ts"
 export type { OrganizationFace } from "./OrganizationFace.ts"
 export type { OrganizationSettings } from "./OrganizationSettings.ts"
 export { createService, newOrganizationId, type Service } from "./Service.ts"
