@@ -4,9 +4,9 @@ import { Signer } from "@svc/domain/ports/Signer"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect, Layer, type Redacted } from "effect"
 import {
+  type BeginSignature,
   type PrivateJwk,
   privateJwkOf,
-  type BeginSignature,
   type SigningKeyInvalid,
   type SigningKeys,
   signerOfKeys

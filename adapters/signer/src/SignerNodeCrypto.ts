@@ -3,9 +3,9 @@ import { Signer } from "@svc/domain/ports/Signer"
 import { Effect, Layer, Redacted } from "effect"
 import { toLowS } from "./LowS.ts"
 import {
+  type BeginSignature,
   type PrivateJwk,
   readSigningKey,
-  type BeginSignature,
   type SigningKey,
   type SigningKeyInvalid,
   type SigningKeys,

@@ -10,7 +10,7 @@ import {
   reportRefund
 } from "@svc/domain/programs/Authorizations"
 import { readEventFeed } from "@svc/domain/programs/EventFeed"
-import { readEvidence } from "@svc/domain/programs/Evidence"
+import { readContinuation, readEvidence } from "@svc/domain/programs/Evidence"
 import {
   createMandate,
   listEvents,
@@ -35,7 +35,7 @@ import {
 } from "@svc/domain/programs/WebhookEndpoints"
 import type { DomainRefusal } from "@svc/http-server/http/RefusalProblem"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
-import type { EvidenceEnvelope } from "@svc/protocol/evidence/EvidenceEnvelope"
+import type { EvidenceContinuation, EvidenceEnvelope } from "@svc/protocol/evidence/EvidenceEnvelope"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { LIST_LIMIT_DEFAULT, type ListPage } from "@svc/protocol/request/ListPage"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
@@ -186,8 +186,7 @@ export const makeOrganizationFace = (runFor: RunFor) => {
           session,
           options
         ),
-      evidence: (mandateId: string) =>
-        read<EvidenceEnvelope>((organization) => readEvidence({ organization, mandateId }))
+      evidence: makeEvidenceCall(read)
     },
     authorizations: {
       /** Execute the action only if the result's `can_execute` is true. */
@@ -267,6 +266,24 @@ export const makeOrganizationFace = (runFor: RunFor) => {
       read<ListPage<string>>((organization) => readEventFeed({ organization, ...query }))
     )
   }
+}
+
+/** The whole journal, signed; with `afterSeq`, the `seq` of the last event that you have, what followed. */
+interface EvidenceCall {
+  (mandateId: string, options?: { readonly afterSeq?: undefined }): Promise<EvidenceEnvelope>
+  (mandateId: string, options: { readonly afterSeq: number }): Promise<EvidenceContinuation>
+}
+
+const makeEvidenceCall = (
+  read: <A>(program: (organization: string) => Effect.Effect<unknown, DomainRefusal, Services>) => Promise<A>
+): EvidenceCall => {
+  const call = <A>(mandateId: string, { afterSeq }: { readonly afterSeq?: number | undefined } = {}) =>
+    read<A>((organization) =>
+      afterSeq === undefined
+        ? readEvidence({ organization, mandateId })
+        : readContinuation({ organization, mandateId, afterSeq })
+    )
+  return call
 }
 
 const makeEventFeed = (

@@ -1,4 +1,3 @@
-import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url, encodeBase64UrlBytes } from "@svc/protocol/Base64Url"
 import {
   CONTINUATION_FORMAT,
@@ -21,13 +20,15 @@ import { HistoryChanged, type NotFound, type OrganizationUnknown } from "../Refu
 import { readMandatePath, readMandateStream } from "./Mandates.ts"
 
 /** Text that one read of the journal is to give, in characters; the number of events is fitted to it. */
-const JOURNAL_PAGE_CHARACTERS = 256 * 1024
+const JOURNAL_PAGE_CHARACTERS = 64 * 1024
 /** Events of the first read of the journal. */
 const FIRST_JOURNAL_PAGE = 16
 /** Most events of one read of the journal. */
-const MAX_JOURNAL_PAGE = 512
-/** Bytes of the payload that are encoded and hashed at a time; base64 encodes a multiple of three without a remainder. */
-const SLICE_BYTES = 32 * 1024 * 3
+const MAX_JOURNAL_PAGE = 128
+/** Bytes that base64 encodes without a remainder. */
+const BASE64_GROUP_BYTES = 3
+/** Bytes of the payload that are encoded and hashed at a time: little enough that nobody else feels it. */
+const SLICE_BYTES = 16 * 1024 * BASE64_GROUP_BYTES
 
 /** A mandate and its journal, whose evidence is read. */
 interface Journal {
@@ -54,8 +55,16 @@ type ReadingServices = MandateStore | Signer | Randomness
 
 const journalFault = (cause: string) => Effect.fail(new StoreUnavailable({ cause }))
 
-/** Gives the events after `afterSeq` up to the head, some with each run, and undefined at the end. */
-const journalPages = ({ afterSeq, head, mandateId, organization }: Journal) => {
+/** Gives one text after another, some with each run, and undefined at the end. */
+type Texts<E = never, R = never> = Effect.Effect<ReadonlyArray<string> | undefined, E, R>
+
+/** Gives the events after `afterSeq` up to the head, and the commas between them. */
+const journalTexts = ({
+  afterSeq,
+  head,
+  mandateId,
+  organization
+}: Journal): Texts<StoreUnavailable, MandateStore> => {
   let seq = afterSeq
   let limit = FIRST_JOURNAL_PAGE
   return Effect.gen(function* () {
@@ -69,52 +78,72 @@ const journalPages = ({ afterSeq, head, mandateId, organization }: Journal) => {
       limit
     })
     if (page.length === 0) return yield* journalFault("the journal has a gap")
-    const text = page.join(",")
-    const isFirst = seq === afterSeq
+    const texts = page.flatMap((text, index) => (seq + index === afterSeq ? [text] : [",", text]))
     seq += page.length
     if (seq === head.seq && !page.at(-1)!.includes(`"hash":"${head.hash}"`)) {
       return yield* journalFault("the journal ends in another event than its head")
     }
-    const fitting = Math.floor((page.length * JOURNAL_PAGE_CHARACTERS) / text.length)
+    const characters = page.reduce((sum, text) => sum + text.length, 0)
+    const fitting = Math.floor((page.length * JOURNAL_PAGE_CHARACTERS) / characters)
     limit = Math.max(1, Math.min(fitting, 2 * limit, MAX_JOURNAL_PAGE))
-    return isFirst ? text : `,${text}`
+    return texts
   })
 }
 
-/** Gives the bytes of texts in slices of which only the last may be shorter, and undefined at the end. */
-const slicesOf = <E, R>(texts: Effect.Effect<string | undefined, E, R>) => {
-  let rest = new Uint8Array(0)
-  let isEnd = false
-  return Effect.gen(function* () {
-    while (!isEnd && rest.length < SLICE_BYTES) {
-      const text = yield* texts
-      if (text === undefined) isEnd = true
-      else rest = concatBytes(rest, utf8ToBytes(text))
-    }
-    const slice = rest.subarray(0, SLICE_BYTES)
-    rest = rest.subarray(SLICE_BYTES)
-    return slice.length === 0 ? undefined : slice
-  })
-}
-
-/** Gives values one after another, then what an effect gives. */
-const firstGiving = <A, E, R>(
-  first: A,
-  then: Effect.Effect<A | undefined, E, R>,
-  last: A
-): Effect.Effect<A | undefined, E, R> => {
-  let step: "first" | "then" | "end" = "first"
+/** Gives a text before those that an effect gives, and another after them. */
+const around = <E, R>(before: string, texts: Texts<E, R>, behind: string): Texts<E, R> => {
+  let step: "before" | "between" | "end" = "before"
   return Effect.suspend(() => {
     if (step === "end") return Effect.succeed(undefined)
-    if (step === "first") {
-      step = "then"
-      return Effect.succeed(first)
+    if (step === "before") {
+      step = "between"
+      return Effect.succeed([before])
     }
-    return Effect.map(then, (value) => {
-      if (value !== undefined) return value
+    return Effect.map(texts, (given) => {
+      if (given !== undefined) return given
       step = "end"
-      return last
+      return [behind]
     })
+  })
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * Encodes texts as base64url of their UTF-8, in whole groups until the end; gives undefined after that. One buffer serves for
+ * all slices, since large ones would have to be collected as garbage while everybody waits.
+ */
+const base64Slices = <E, R>(texts: Texts<E, R>): Effect.Effect<Uint8Array<ArrayBuffer> | undefined, E, R> => {
+  const buffer = new Uint8Array(SLICE_BYTES)
+  let length = 0
+  let waiting: Array<string> = []
+  let isEnd = false
+  /** Takes what waits as long as there is room, and tells whether something is left. */
+  const fill = (): boolean => {
+    for (const [index, text] of waiting.entries()) {
+      const { read, written } = encoder.encodeInto(text, buffer.subarray(length))
+      length += written
+      if (read < text.length) {
+        waiting = [text.slice(read), ...waiting.slice(index + 1)]
+        return true
+      }
+    }
+    waiting = []
+    return false
+  }
+  return Effect.gen(function* () {
+    let isLeft = fill()
+    while (!isLeft && !isEnd) {
+      const given = yield* texts
+      isEnd = given === undefined
+      waiting = [...(given ?? [])]
+      isLeft = fill()
+    }
+    const whole = isLeft ? length - (length % BASE64_GROUP_BYTES) : length
+    const encoded = encodeBase64UrlBytes(buffer.subarray(0, whole))
+    buffer.copyWithin(0, whole, length)
+    length -= whole
+    return encoded.length === 0 ? undefined : encoded
   })
 }
 
@@ -125,7 +154,7 @@ const firstGiving = <A, E, R>(
  */
 const encodedPayload = (
   organization: string,
-  texts: Effect.Effect<string | undefined, StoreUnavailable, MandateStore>,
+  texts: Texts<StoreUnavailable, MandateStore>,
   signing: Signing
 ): Stream.Stream<Uint8Array<ArrayBuffer>, StoreUnavailable, MandateStore> =>
   Stream.unwrap(
@@ -133,13 +162,12 @@ const encodedPayload = (
       const turns = yield* StreamTurns
       const isUnderWay = yield* (yield* EvidenceReads).begin(organization)
       const inTurn = turns.inTurn(JSON.stringify([organization, "evidence"]))
-      const slice = slicesOf(texts)
+      const slice = base64Slices(texts)
       const encoded = Effect.gen(function* () {
         yield* Effect.yieldNow
         if (!isUnderWay()) return yield* journalFault("the evidence was taken too slowly")
-        const bytes = yield* slice
-        if (bytes === undefined) return undefined
-        const text = encodeBase64UrlBytes(bytes)
+        const text = yield* slice
+        if (text === undefined) return undefined
         signing.update(text)
         return [text, undefined] as const
       })
@@ -178,12 +206,13 @@ const openReading = Effect.fnUntraced(function* (query: {
   const journal: Journal = { organization, mandateId, head, afterSeq }
   const after = query.afterSeq === undefined ? {} : { after: yield* positionOf(journal) }
   const { kid, begin } = yield* (yield* Signer).current
-  if ((yield* EvidenceReads).areAll(organization)) return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
+  if ((yield* EvidenceReads).areAll(organization))
+    return yield* new StoreUnavailable({ retryAfterSeconds: 1 })
   const { before, behind } = evidencePayload({ mandate: state.mandate, head, generatedAt: now, ...after })
   const header = evidenceHeader(kid)
   const signing = begin()
-  signing.update(utf8ToBytes(`${header}.`))
-  const texts = firstGiving(before, journalPages(journal), behind)
+  signing.update(encoder.encode(`${header}.`))
+  const texts = around(before, journalTexts(journal), behind)
   const context = yield* Effect.context<ReadingServices>()
   return {
     format: query.afterSeq === undefined ? EVIDENCE_FORMAT : CONTINUATION_FORMAT,
