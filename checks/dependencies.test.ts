@@ -16,7 +16,8 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/client$/, /^$/],
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
-  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli)/],
+  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^svc$/, /^@svc\/(?!example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
@@ -37,7 +38,7 @@ const EFFECTS = /import (?:type )?\{[^}]*\b(?:Effect|Layer|Context)\b[^}]*\} fro
 
 /** The rooms of the domain that each adapter builds on, beside the ports that it implements or calls. */
 const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@svc/cli": ["organization", "webhook", "workers", "approval"],
+  "@svc/cli": ["organization", "webhook", "workers", "approval", "programs"],
   "@svc/guarded-http": ["webhook"],
   "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
   "@svc/identity-jwt": ["organization"],
@@ -126,6 +127,16 @@ describe("dependencies", () => {
           target.startsWith("@svc/") && target !== workspace.name && !allowed(workspace.name).test(target)
         )
       }),
+      []
+    )
+  })
+
+  it("lets the library import the testkit for its own entry for tests alone", () => {
+    assert.deepStrictEqual(
+      offences(
+        named("svc").filter(({ path }) => !/^packages\/svc\/src\/testkit(?:\.ts$|\/)/u.test(path)),
+        (specifier) => packageOf(specifier) === "@svc/testkit" || specifier.startsWith("./testkit")
+      ),
       []
     )
   })

@@ -1,4 +1,12 @@
-import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync
+} from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -220,6 +228,19 @@ describe("installed from the tarballs alone", () => {
     const bundles = join(installed.folder, "..", "bundles-of-handlers")
     bundle([inFolder("out", "node.js")], bundles, REQUIRE)
     assert.deepStrictEqual(printed(["node.mjs"], bundles), onEachNode({ status: 200 }))
+  })
+
+  it("the programs of docs/testing pass under node --test", () => {
+    const example = join(ROOT, "examples", "property-testing", "src")
+    const folder = inFolder("property-testing")
+    mkdirSync(folder)
+    const programs = readdirSync(example).filter((file) => !file.endsWith(".test.ts"))
+    for (const file of programs) copyFileSync(join(example, file), join(folder, file))
+    const specs = programs.filter((file) => file.endsWith(".spec.ts"))
+    const report = output(process.execPath, ["--test", "--test-reporter=tap", ...specs], folder)
+    assert.isAbove(specs.length, 0)
+    assert.match(report, /^# pass [1-9]/mu)
+    assert.match(report, /^# fail 0$/mu)
   })
 
   it("the command says its version", () => {

@@ -56,7 +56,8 @@ export const signingOf = (
   return { update, signature: Effect.andThen(admit, signed) }
 }
 
-const PROBE = new TextEncoder().encode("svc:signer:probe:v1")
+/** What a new signer signs on trial. */
+export const PROBE = new TextEncoder().encode("svc:signer:probe:v1")
 const UNCOMPRESSED_POINT = 0x04
 
 const scalarOf = (text: unknown): Uint8Array | undefined => {
@@ -72,6 +73,19 @@ const pointOf = (x: Uint8Array, y: Uint8Array): Uint8Array => {
   return point
 }
 
+/** The point of a public P-256 key, which may not be on the curve; `undefined` for a JWK of another kind. */
+export const pointOfJwk = (jwk: {
+  readonly kty?: unknown
+  readonly crv?: unknown
+  readonly x?: unknown
+  readonly y?: unknown
+}): Uint8Array | undefined => {
+  const [x, y] = [scalarOf(jwk.x), scalarOf(jwk.y)]
+  return jwk.kty === "EC" && jwk.crv === "P-256" && x !== undefined && y !== undefined
+    ? pointOf(x, y)
+    : undefined
+}
+
 /**
  * Reads a private key and prepares it with `implement`. Refuses a key whose private and public halves do not match, since
  * evidence signed with it would not verify.
@@ -83,10 +97,8 @@ export const readSigningKey = (
   Effect.try({
     try: () => {
       const { kty, crv, x, y, d } = Redacted.value(redacted)
-      const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
-      if (kty !== "EC" || crv !== "P-256" || xBytes === undefined || yBytes === undefined) return undefined
-      if (scalarOf(d) === undefined) return undefined
-      const publicKey = pointOf(xBytes, yBytes)
+      const publicKey = pointOfJwk({ kty, crv, x, y })
+      if (publicKey === undefined || scalarOf(d) === undefined) return undefined
       const key = { published: publicKeyToJwk(publicKey), begin: implement({ kty, crv, x, y, d }) }
       const probe = key.begin()
       probe.update(PROBE)
@@ -104,11 +116,9 @@ export const readSigningKey = (
 
 const decodePublished = Schema.decodeUnknownEffect(JsonWebKeyEs256, { onExcessProperty: "error" })
 
-const isPublishedForm = ({ kid, x, y }: JsonWebKeyEs256): boolean => {
-  const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
-  if (xBytes === undefined || yBytes === undefined) return false
-  const point = pointOf(xBytes, yBytes)
-  return isP256PublicKey(point) && publicKeyToJwk(point).kid === kid
+const isPublishedForm = (jwk: JsonWebKeyEs256): boolean => {
+  const point = pointOfJwk(jwk)
+  return point !== undefined && isP256PublicKey(point) && publicKeyToJwk(point).kid === jwk.kid
 }
 
 /** Checks that a key may be published: a public ES256 key under its own thumbprint, without other members. */

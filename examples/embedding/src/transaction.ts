@@ -1,12 +1,12 @@
 import type { Pool } from "pg"
-import type { ProposeAuthorization, Service } from "svc"
+import type { ProposalInput, Service } from "svc"
 
 /** Records an order and reserves its amount: both, or neither. */
 export const placeOrder = async (
   pool: Pool,
   service: Service,
   order: { readonly id: string; readonly organization: string; readonly mandate: string },
-  proposal: ProposeAuthorization
+  proposal: ProposalInput
 ) => {
   const client = await pool.connect()
   try {

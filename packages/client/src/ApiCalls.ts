@@ -54,6 +54,7 @@ export interface PageQuery {
   readonly cursor?: string | undefined
 }
 
+/** What may be done with mandates. */
 export interface MandateCalls {
   /** Creates a mandate, which then waits for the user's approval. */
   readonly create: (input: MandateInput, options?: WriteOptions) => Promise<Mandate>
@@ -77,6 +78,7 @@ export interface MandateCalls {
   readonly events: (id: string, query?: PageQuery, options?: RequestOptions) => Listing<JournalEvent>
 }
 
+/** What may be done with authorizations: a proposal is decided at once, its outcome is reported later. */
 export interface AuthorizationCalls {
   /**
    * Proposes an action. Give the commitment of an opening that you have stored, or let the client make one and store it for
@@ -105,6 +107,7 @@ export interface AuthorizationCalls {
   readonly reportRefund: (id: string, input: RefundInput, options?: WriteOptions) => Promise<Authorization>
 }
 
+/** What may be done with webhook endpoints and their deliveries. */
 export interface WebhookCalls {
   readonly create: (input: WebhookEndpointInput, options?: WriteOptions) => Promise<WebhookEndpoint>
   readonly get: (id: string, options?: RequestOptions) => Promise<WebhookEndpoint>
@@ -120,11 +123,13 @@ export interface WebhookCalls {
   readonly redeliver: (id: string, deliveryId: string, options?: WriteOptions) => Promise<WebhookDelivery>
 }
 
+/** The events of all mandates in one order, for whoever polls rather than listens. */
 export interface EventCalls {
   /** What happened to all mandates, oldest first. Keep `next_cursor` of each page to go on from there. */
   readonly list: (query?: FeedQuery, options?: RequestOptions) => Listing<FeedEvent, FeedPage>
 }
 
+/** The passkeys of end users, which they register on the approval page alone. */
 export interface PasskeyCalls {
   /** Active ones, newest first. */
   readonly list: (subjectReference: string, query?: PageQuery, options?: RequestOptions) => Listing<Passkey>
@@ -183,12 +188,12 @@ export const makeMandates = (send: Transport): MandateCalls => ({
 })
 
 /** Makes the commitment of a proposal that has none, once its opening is stored. */
-const withCommitment = async (
+export const withCommitment = async (
   input: Omit<ProposalInput, "commitment"> & { readonly commitment?: string },
   options: WriteOptions & Partial<ProposalOptions>
 ): Promise<readonly [body: object, options: WriteOptions]> => {
   const { storeOpening, ...rest } = options
-  if (input.commitment !== undefined) return [input, rest]
+  if (input?.commitment !== undefined) return [input, rest]
   if (storeOpening === undefined) {
     throw invalidArgument("a proposal needs a commitment, or storeOpening to keep the opening of a new one")
   }

@@ -15,6 +15,7 @@ import type { Authorization } from "./Authorization.ts"
 import type { KeySet } from "./Evidence.ts"
 import {
   type Execution,
+  type ExecutionContext,
   type ExecutionOptions,
   type ExecutionReport,
   makeExecutor,
@@ -32,8 +33,10 @@ export const TIMEOUT_DEFAULT_MILLISECONDS = 30_000
 /** Attempts after the first unless the options say otherwise. */
 export const RETRIES_DEFAULT = 4
 
-const BACKOFF_DEFAULT: Backoff = { initial: 250, max: 8000 }
+/** The waits between attempts unless the options say otherwise. */
+export const BACKOFF_DEFAULT: Backoff = { initial: 250, max: 8000 }
 
+/** How a client reaches the service. `retries`, `timeout` and `signal` may also be given with each call. */
 export interface ClientOptions {
   /** Address of the API, with its path prefix if it has one: `https://api.example/spending`. */
   readonly baseUrl: string
@@ -49,15 +52,17 @@ export interface ClientOptions {
   readonly backoff?: Partial<Backoff>
 }
 
-/** The service, as a caller of its HTTP API sees it. Every method rejects with an `SvcError`. */
-export interface Client {
+/** The resources of an organization, as typed calls. Every one rejects with an `SvcError`. */
+export interface Calls {
   readonly mandates: MandateCalls
   readonly authorizations: AuthorizationCalls
   readonly webhooks: WebhookCalls
   readonly events: EventCalls
   readonly passkeys: PasskeyCalls
-  /** The keys that evidence is verified with. */
-  readonly keySet: (options?: RequestOptions) => Promise<KeySet>
+}
+
+/** Typed calls, and what executes an authorization by them. */
+export interface ExecutingCalls extends Calls {
   /**
    * Executes an authorization: reads it anew, checks every condition of the execution gate, calls `run` once, and reports
    * what it says: commits what was accepted, cancels what was refused, and does neither with anything else, what `run` throws
@@ -70,6 +75,23 @@ export interface Client {
   ) => Promise<Execution>
   /** Sends a report of `execute` again, as it was. */
   readonly repeatReport: (report: ExecutionReport, options?: RequestOptions) => Promise<Authorization>
+}
+
+/** The service, as a caller of its HTTP API sees it. */
+export interface Client extends ExecutingCalls {
+  /** The keys that evidence is verified with. */
+  readonly keySet: (options?: RequestOptions) => Promise<KeySet>
+}
+
+/** Calls with `execute`. */
+export const withExecution = (calls: Calls, context?: ExecutionContext): ExecutingCalls => {
+  const executor = makeExecutor(calls.authorizations, context)
+  return {
+    ...calls,
+    execute: (authorization, run, options) =>
+      executor(typeof authorization === "string" ? authorization : authorization.id, run, options),
+    repeatReport: (report, options) => sendReport(calls.authorizations, report, options)
+  }
 }
 
 const normalizedBase = (baseUrl: string): string => {
@@ -104,17 +126,12 @@ export const createClient = (options: ClientOptions): Client => {
     retries,
     backoff: waits
   })
-  const authorizations = makeAuthorizations(send)
-  const executor = makeExecutor(authorizations)
-  return {
+  const calls = withExecution({
     mandates: makeMandates(send),
-    authorizations,
+    authorizations: makeAuthorizations(send),
     webhooks: makeWebhooks(send),
     events: makeEvents(send),
-    passkeys: makePasskeys(send),
-    keySet: (requestOptions) => readKeySet(send, requestOptions),
-    execute: (authorization, run, executionOptions) =>
-      executor(typeof authorization === "string" ? authorization : authorization.id, run, executionOptions),
-    repeatReport: (report, requestOptions) => sendReport(authorizations, report, requestOptions)
-  }
+    passkeys: makePasskeys(send)
+  })
+  return { ...calls, keySet: (requestOptions) => readKeySet(send, requestOptions) }
 }

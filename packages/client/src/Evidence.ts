@@ -25,6 +25,7 @@ export interface SigningKey {
   readonly y: string
 }
 
+/** The public keys of a service (a JWK set), those of earlier evidence included. */
 export interface KeySet {
   readonly keys: ReadonlyArray<SigningKey>
 }

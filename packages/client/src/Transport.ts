@@ -1,17 +1,19 @@
-import { type Backoff, readRetryAfter, retryDelay } from "./RetryDelay.ts"
+import { withRetries } from "./Retries.ts"
+import { type Backoff, readRetryAfter } from "./RetryDelay.ts"
 import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
-import { sleep, TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
+import { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
 
 /** How a single call is made. */
 export interface RequestOptions {
   /** Ends the call, between attempts too. */
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds for each attempt, its answer included. Default: the client's. */
+  /** Milliseconds for each attempt, its answer included. Default: the client's; none in process. */
   readonly timeout?: number | undefined
-  /** Attempts after the first. Default: the client's. */
+  /** Attempts after the first. Default: the client's; none in process. */
   readonly retries?: number | undefined
 }
 
+/** How one write is made. */
 export interface WriteOptions extends RequestOptions {
   /**
    * Names the operation, 1 to 255 visible ASCII characters: whatever is sent under it happens once. Default: a random one,
@@ -208,15 +210,8 @@ export const makeTransport =
     checkLimits(options)
     const { retries = settings.retries, signal } = options
     const request = prepare(operation, settings.apiKey, options.idempotencyKey)
-    for (let retry = 0; ; retry++) {
-      if (signal?.aborted) throw lostAttempt(request, signal, signal.reason)
-      const answer = await attempt<A>(settings, request, options)
-      if (!(answer instanceof SvcError)) return answer
-      if (!answer.retryable || retry >= retries) throw answer
-      const delay = retryDelay(retry, answer.retryAfter, settings.backoff, Math.random)
-      if (delay === undefined) throw answer
-      await sleep(delay, signal).catch((cause) => {
-        throw lostAttempt(request, signal, cause)
-      })
-    }
+    const abortedBecause = (reason: unknown) => lostAttempt(request, signal, reason)
+    return withRetries({ retries, backoff: settings.backoff, signal, abortedBecause }, () =>
+      attempt<A>(settings, request, options)
+    )
   }

@@ -13,12 +13,9 @@ export type {
   StoredOpening,
   WebhookCalls
 } from "./ApiCalls.ts"
-export type * from "./Authorization.ts"
-export type { Client, ClientOptions } from "./Client.ts"
+export type { Calls, Client, ClientOptions, ExecutingCalls } from "./Client.ts"
 export { createClient, RETRIES_DEFAULT, TIMEOUT_DEFAULT_MILLISECONDS } from "./Client.ts"
 export { type CommitmentPair, commitmentOf, createCommitment } from "./Commitment.ts"
-export type * from "./Event.ts"
-export type * from "./Evidence.ts"
 export type {
   Execution,
   ExecutionOptions,
@@ -28,9 +25,7 @@ export type {
   RunOutcome,
   UncertainBecause
 } from "./Execution.ts"
-export type { Listing, Page } from "./Listing.ts"
-export type * from "./Mandate.ts"
-export type * from "./Passkey.ts"
+export type * from "./Resources.ts"
 export { type Backoff, RETRY_AFTER_MAX_SECONDS } from "./RetryDelay.ts"
 export {
   type ClientErrorCode,
@@ -41,4 +36,3 @@ export {
 } from "./SvcError.ts"
 export type { RequestOptions, WriteOptions } from "./Transport.ts"
 export { type ReceivedWebhook, verifyWebhook, WEBHOOK_TOLERANCE_SECONDS } from "./VerifyWebhook.ts"
-export type * from "./Webhook.ts"

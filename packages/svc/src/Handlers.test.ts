@@ -126,7 +126,7 @@ for (const [name, makeHost] of Object.entries(HOSTS)) {
       const send = (request: Request) => fetch(request)
 
       const mandate = await approvedMandate(shop, service.forOrganization(shop.id), send)
-      const { opening, proposal } = newProposal()
+      const { opening, proposal } = await newProposal()
       const call = (method: string, path: string, idempotencyKey: string, body: object) =>
         fetch(`${base}/mandates${path}`, {
           method,

@@ -50,7 +50,7 @@ const failureOf = (call: Promise<unknown>): Promise<unknown> =>
 describe.skipIf(server === undefined)("a transaction of the host", () => {
   it("keeps an authorization with the host's own rows", async () => {
     const { face, mandate, order, orders, service, shop } = await startShop()
-    const { proposal } = newProposal()
+    const { proposal } = await newProposal()
     const client = await pool.connect()
     await client.query("begin")
     const authorization = await service.transaction(client, async (tx) => {
@@ -71,7 +71,7 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
 
   it("takes an authorization back with the host's own rows, and the mandate can be used again", async () => {
     const { face, mandate, order, orders, service, shop } = await startShop()
-    const { proposal } = newProposal()
+    const { proposal } = await newProposal()
     const gone = await within("begin", (client) =>
       service.transaction(client, async (tx) => {
         await order(client, "order-1")
@@ -84,7 +84,7 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
     assert.deepStrictEqual(await orders(), [])
     const missing = await failureOf(face.authorizations.get(gone.id))
     assert.strictEqual((missing as SvcError).code, "not_found")
-    const next = await face.authorizations.propose(mandate, newProposal().proposal, {
+    const next = await face.authorizations.propose(mandate, (await newProposal()).proposal, {
       idempotencyKey: "order-1"
     })
     assert.isTrue(next.can_execute)
@@ -93,13 +93,13 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
 
   it("stays usable after a refused call", async () => {
     const { mandate, order, orders, service, shop } = await startShop()
-    const { proposal } = newProposal()
+    const { proposal } = await newProposal()
     const client = await pool.connect()
     await client.query("begin")
     await service.transaction(client, async (tx) => {
       const { authorizations } = tx.forOrganization(shop.id)
       await authorizations.propose(mandate, proposal, { idempotencyKey: "key" })
-      const other = { ...newProposal(1).proposal, external_reference: "other" }
+      const other = { ...(await newProposal(1)).proposal, external_reference: "other" }
       const refused = await failureOf(authorizations.propose(mandate, other, { idempotencyKey: "key" }))
       assert.strictEqual((refused as SvcError).code, "idempotency_key_reused")
       const reused = await failureOf(authorizations.propose(mandate, proposal, { idempotencyKey: "new" }))
@@ -116,10 +116,10 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
     const { face, mandate, service, shop } = await startShop()
     const client = await pool.connect()
     await client.query("begin")
-    const first = await service.transaction(client, (tx) =>
-      tx.forOrganization(shop.id).authorizations.propose(mandate, newProposal().proposal)
+    const first = await service.transaction(client, async (tx) =>
+      tx.forOrganization(shop.id).authorizations.propose(mandate, (await newProposal()).proposal)
     )
-    const meanwhile = face.authorizations.propose(mandate, newProposal().proposal)
+    const meanwhile = face.authorizations.propose(mandate, (await newProposal()).proposal)
     const before = await Promise.race([
       meanwhile.then(() => "decided"),
       new Promise((resolve) => setTimeout(() => resolve("waits"), 300))

@@ -1,17 +1,18 @@
+import type { SvcError } from "@svc/client"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { HostSessionUnsuitable } from "@svc/store-postgres/HostStore"
 import { Cause, type Context, Effect, Exit, Option, Scope } from "effect"
 import type { ServiceRuntime } from "./ServiceRuntime.ts"
 import { type Store, StoreWithin } from "./Store.ts"
-import { SvcError } from "./SvcError.ts"
+import { svcErrorOf } from "./SvcError.ts"
 
 /** The error of a transaction that the service cannot work in. */
 const errorOf = (cause: Cause.Cause<unknown>): TypeError | SvcError => {
   const fault = Option.getOrUndefined(Cause.findErrorOption(cause))
   return fault instanceof HostSessionUnsuitable
     ? new TypeError(`transaction: ${fault.detail}.`)
-    : new SvcError({ code: "store_unavailable" })
+    : svcErrorOf({ code: "store_unavailable" })
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { SvcError } from "@svc/client"
+import { type Calls, withExecution } from "@svc/client/calls"
 import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKeyScope } from "@svc/domain/organization/Organization"
@@ -5,8 +7,8 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
-import { problemOf, type RefusalFacts, Refused } from "@svc/http-server/http/ProblemResponse"
-import { type DomainRefusal, refusing } from "@svc/http-server/http/RefusalProblem"
+import type { DomainRefusal, ProblemFacts } from "@svc/domain/programs/RefusalProblem"
+import { problemHeaders, problemOf, Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
 import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
@@ -16,12 +18,14 @@ import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/proto
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted, Result } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
 import { withinTransaction } from "./HostTransaction.ts"
-import { makeOrganizationFace, type OrganizationFace } from "./OrganizationFace.ts"
+import { makeCalls, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
-import { deploymentOf, type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
-import { SvcError } from "./SvcError.ts"
+import { type Mounts, settingsOf } from "./ServiceSettings.ts"
+import { svcErrorOf } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
 export const ServiceParts: unique symbol = Symbol("svc/ServiceParts")
@@ -33,7 +37,7 @@ export interface Service {
    * rejects: while the store cannot be opened it answers 503, and the next request tries again.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** The resources of an organization. */
+  /** The resources of an organization. Throws an `SvcError` for anything but a string. */
   readonly forOrganization: (organizationId: string) => OrganizationFace
   /** Makes an API key, for callers over HTTP. Its text is returned here alone. */
   readonly createApiKey: (
@@ -59,7 +63,7 @@ export interface Service {
    */
   readonly transaction: <A>(
     client: HostClient,
-    run: (within: Pick<Service, "forOrganization">) => Promise<A>
+    run: (within: { readonly forOrganization: (organizationId: string) => Calls }) => Promise<A>
   ) => Promise<A>
   /** Opens the store and starts the workers, which the first call does otherwise. Rejects if the store cannot be opened. */
   readonly ready: () => Promise<void>
@@ -76,7 +80,16 @@ export interface Service {
   }
 }
 
-/** A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does. */
+/**
+ * A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does.
+ *
+ * @example
+ * ```ts
+ * import { newOrganizationId } from "svc"
+ *
+ * console.assert(newOrganizationId().startsWith("org_"))
+ * ```
+ */
 export const newOrganizationId = (): string =>
   formatIdentifier("org_", Date.now(), crypto.getRandomValues(new Uint8Array(IDENTIFIER_RANDOM_BYTES)))
 
@@ -111,43 +124,77 @@ const refuseKeySettings = ({
     : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
 }
 
+/** An identifier that is `undefined` is mostly a setting that is not there, which the host should learn at once. */
+const refuseOtherThanText = (id: unknown): void => {
+  if (typeof id === "string") return
+  throw svcErrorOf({
+    code: "validation_failed",
+    detail: `forOrganization takes the identifier of an organization as a string, and was given ${id === null ? "null" : typeof id}.`
+  })
+}
+
 const organizationNamed = (id: string) =>
   Effect.catchTag(organizationOnRecord(id), "OrganizationUnknown", () => Effect.fail(unknownOrganization))
 
 /** The error of a failed call; a fault that is no refusal is logged, and says nothing of the inside. */
-const errorOf = (cause: Cause.Cause<Refused>): SvcError => {
+const errorOf = (cause: Cause.Cause<Refused>, idempotencyKey: string | undefined): SvcError => {
   const refused = Option.getOrUndefined(Cause.findErrorOption(cause))
-  return new SvcError(refused ?? { code: "internal_error" })
+  return svcErrorOf(refused ?? { code: "internal_error" }, { idempotencyKey })
 }
 
+/** `Retry-After` while the store cannot be opened, in seconds. */
+const NOT_OPEN_RETRY_SECONDS = 1
+
 /** The refusal of what comes to a service that is closed, or whose store cannot be opened now. */
-const notOpen = (fault: unknown): RefusalFacts => ({
+const notOpen = (fault: unknown): ProblemFacts => ({
   code: "store_unavailable",
   ...(fault instanceof ServiceClosed ? { detail: "The service is closed." } : {}),
-  headers: { "retry-after": "1" }
+  retryAfterSeconds: NOT_OPEN_RETRY_SECONDS
 })
 
 const makeRun =
   (runtime: ServiceRuntime) =>
-  async <A>(program: Effect.Effect<A, DomainRefusal | Refused, Services>): Promise<A> => {
+  async <A>(
+    program: Effect.Effect<A, DomainRefusal | Refused, Services>,
+    idempotencyKey?: string
+  ): Promise<A> => {
     const logged = Effect.tapCause(refusing(program), (cause) =>
       Option.isNone(Cause.findErrorOption(cause))
         ? Effect.logError("a call failed unexpectedly", cause)
         : Effect.void
     )
     const exit = await runtime.run(Effect.exit(logged)).catch((cause: unknown) => {
-      throw Object.assign(new SvcError(notOpen(cause)), { cause })
+      throw svcErrorOf(notOpen(cause), { idempotencyKey, cause })
     })
     if (Exit.isSuccess(exit)) return exit.value
-    throw errorOf(exit.cause)
+    throw errorOf(exit.cause, idempotencyKey)
   }
+
+/** Ends a program when a signal is aborted: it is interrupted, and nobody waits for its result. */
+const untilAborted = <A, E, R>(
+  program: Effect.Effect<A, E, R>,
+  signal: AbortSignal
+): Effect.Effect<A, E | Refused, R> =>
+  Effect.raceFirst(
+    program,
+    Effect.callback<never, Refused>((resume) => {
+      const end = () => resume(Effect.fail(new Refused({ code: "request_timeout" })))
+      if (signal.aborted) return end()
+      signal.addEventListener("abort", end, { once: true })
+      return Effect.sync(() => signal.removeEventListener("abort", end))
+    })
+  )
 
 /** The response while the store cannot be opened. */
 export const notOpenResponse = (fault: unknown, baseUrl: string): Response => {
   const requestId = makeRequestId()
   const refused = notOpen(fault)
   const problem = problemOf(refused, { requestId, baseUrl, route: undefined })
-  const headers = { "content-type": PROBLEM_MEDIA_TYPE, [REQUEST_ID_HEADER]: requestId, ...refused.headers }
+  const headers = {
+    "content-type": PROBLEM_MEDIA_TYPE,
+    [REQUEST_ID_HEADER]: requestId,
+    ...problemHeaders(refused)
+  }
   return new Response(JSON.stringify(problem), { status: problem.status, headers })
 }
 
@@ -164,8 +211,8 @@ const makeFetch =
       .catch((fault: unknown) => notOpenResponse(fault, options.baseUrl))
 
 /**
- * Makes a service within this process. Options that contradict each other throw a `TypeError`; the store is opened by the
- * first call, or by `ready`.
+ * Makes a service within this process. Throws a `TypeError` that says all that is wrong with the options; the store is opened
+ * by the first call, or by `ready`.
  *
  * @example
  * ```ts
@@ -183,29 +230,33 @@ const makeFetch =
  * const shop = service.forOrganization(organization)
  * ```
  */
-export const createService = (options: ServiceOptions): Service => {
-  const mounts = mountsOf(options)
-  const runtime = makeRuntime(options, mounts)
+export const createService = (given: ServiceOptions): Service => {
+  const settings = settingsOf(given)
+  const { deployment, mounts, options } = settings
+  const runtime = makeRuntime(settings)
   const run = makeRun(runtime)
-  const facesOf =
-    (ports: Context.Context<never>): Service["forOrganization"] =>
-    (id) =>
-      makeOrganizationFace((program) =>
-        run(
-          Effect.provideContext(Effect.flatMap(organizationNamed(id), program), ports) as ReturnType<
-            typeof program
-          >
-        )
-      )
-  const app = Effect.runSync(
-    Effect.provideService(makeApp(options, mounts), Deployment, deploymentOf(options, mounts))
-  )
+  /** What was executed in this process, whichever face executed it. */
+  const executions = { begun: new Map<string, number>() }
+  const runFor = (organizationId: string, ports: Context.Context<never>): RunFor => {
+    refuseOtherThanText(organizationId)
+    return (program, { idempotencyKey, signal }) => {
+      const found = Effect.provideContext(
+        Effect.flatMap(organizationNamed(organizationId), program),
+        ports
+      ) as ReturnType<typeof program>
+      return run(signal === undefined ? found : untilAborted(found, signal), idempotencyKey)
+    }
+  }
+  const app = Effect.runSync(Effect.provideService(makeApp(options, mounts), Deployment, deployment))
   return {
     fetch: makeFetch(runtime, app, options),
-    forOrganization: facesOf(Context.empty()),
+    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty()))), executions),
     transaction: (client, within) =>
       withinTransaction(runtime, options.store, client, (ports) =>
-        within({ forOrganization: facesOf(ports as Context.Context<never>) })
+        within({
+          forOrganization: (id) =>
+            makeCalls(callsWithinTransaction(runFor(id, ports as Context.Context<never>)))
+        })
       ),
     createApiKey: (organizationId, { expiresAt, scopes } = {}) =>
       run(

@@ -62,8 +62,8 @@ export const approvedMandate = async (
 }
 
 /** A proposal, and the opening of its commitment. */
-export const newProposal = (amount = 4200) => {
-  const { commitment, opening } = createCommitment()
+export const newProposal = async (amount = 4200) => {
+  const { commitment, opening } = await createCommitment()
   return {
     opening,
     proposal: {

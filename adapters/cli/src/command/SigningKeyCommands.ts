@@ -65,7 +65,7 @@ const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyLis
   if (yield* isOpenedBy(signing, { current: masterKeys.current })) return
   return yield* configurationFault(
     (yield* isOpenedBy(signing, masterKeys))
-      ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; rotate with that one as SVC_MASTER_KEY"
+      ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; run svc master-key rewrap once every server has both keys, or rotate with that one as SVC_MASTER_KEY"
       : "the master key does not open the signing key that the store keeps"
   )
 })

@@ -147,6 +147,12 @@ export const masterKeyConfig = validateAll({
   previous: optional(MASTER_KEY_PREVIOUS)
 })
 
+/** The master keys of a change from the previous to the current one. */
+export const rewrapConfig = validateAll({
+  current: required(MASTER_KEY),
+  previous: required(MASTER_KEY_PREVIOUS)
+})
+
 /** Whether loopback addresses are allowed for webhooks and key sets. */
 export const loopbackConfig = readLoopback
 

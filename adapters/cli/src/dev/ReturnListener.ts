@@ -1,7 +1,7 @@
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { httpListener } from "@svc/http-server/http/HttpListener"
 import { httpRoute, type RoutedRequest } from "@svc/http-server/http/HttpRoute"
-import { refusing } from "@svc/http-server/http/RefusalProblem"
+import { refusing } from "@svc/http-server/http/ProblemResponse"
 import { Context, Effect, Layer } from "effect"
 import { HttpServer, HttpServerResponse } from "effect/http"
 import { RETURN_PAGE_HEADERS, returnPage } from "./ReturnPage.ts"

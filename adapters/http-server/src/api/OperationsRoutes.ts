@@ -11,11 +11,7 @@ const RETRY_AFTER_SECONDS = 1
 const ok = answer({ status: "ok" as const })
 
 const notReady = (detail: string): Refused =>
-  new Refused({
-    code: "store_unavailable",
-    detail,
-    headers: { "retry-after": String(RETRY_AFTER_SECONDS) }
-  })
+  new Refused({ code: "store_unavailable", detail, retryAfterSeconds: RETRY_AFTER_SECONDS })
 
 /** Liveness and readiness (part 9). */
 export const operationsRoutes = groupRoutes(OperationsApi, {

@@ -9,8 +9,7 @@ import { parseEmptyBody, readCheckedBody, refuseQuery, requireAcceptable } from 
 import { parseBody } from "../gate/StrictBody.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import type { RoutedRequest } from "../http/HttpRoute.ts"
-import { Refused } from "../http/ProblemResponse.ts"
-import { refusing } from "../http/RefusalProblem.ts"
+import { Refused, refusing } from "../http/ProblemResponse.ts"
 import type { PathParameters } from "../http/RouteTable.ts"
 import { approvalCookieName, readApprovalCookie } from "./ApprovalCookie.ts"
 

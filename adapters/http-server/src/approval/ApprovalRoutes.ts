@@ -8,6 +8,7 @@ import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
 import { openApprovalPage } from "@svc/domain/programs/ceremony/OpenApprovalPage"
 import { type ClosedLink, readClosedLink, UNKNOWN_LINK } from "@svc/domain/programs/ceremony/ReadClosedLink"
 import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
+import type { DomainRefusal } from "@svc/domain/programs/RefusalProblem"
 import { PROBLEMS, type ProblemCode } from "@svc/protocol/Problem"
 import type { RequestBody } from "@svc/protocol/request/RequestBody"
 import { Effect } from "effect"
@@ -16,7 +17,7 @@ import { basePathOf } from "../http/BasePath.ts"
 import { CurrentRequest } from "../http/CurrentRequest.ts"
 import { httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
-import { type DomainRefusal, refusing } from "../http/RefusalProblem.ts"
+import { problemHeaders, refusing } from "../http/ProblemResponse.ts"
 import { sharedResponse } from "../http/SharedResponse.ts"
 import { APPROVAL_ASSETS, ASSET_CACHE_CONTROL, ICON_ASSET } from "./ApprovalAssets.ts"
 import { approvalCookieHeader } from "./ApprovalCookie.ts"
@@ -58,7 +59,7 @@ const noticeResponse = Effect.fnUntraced(function* (
 ) {
   const facts = yield* CurrentRequest
   facts.problem = refused.code
-  const headers = { ...languageHeaders(language), ...refused.headers }
+  const headers = { ...languageHeaders(language), ...problemHeaders(refused) }
   return htmlResponse(textOf(language, yield* basePath), PROBLEMS[refused.code].status, headers)
 })
 

@@ -20,7 +20,7 @@ export interface EdgeOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Path that the routes are mounted at within a host, without a trailing slash. Default: none. */
   readonly mountPath?: string
-  /** The address of the client of a request that came over no socket. Default: unknown. */
+  /** The address of the client, where the host knows it. Default: the peer of the socket, unknown without one. */
   readonly clientAddress?: (request: HttpServerRequest.HttpServerRequest) => string | undefined
   /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
@@ -84,7 +84,7 @@ const factsOf = (
 ): RequestFacts => {
   const { headers } = request
   const message = messageOf(request)
-  const peer = message === undefined ? clientAddress?.(request) : message.socket.remoteAddress
+  const peer = clientAddress?.(request) ?? message?.socket.remoteAddress
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {

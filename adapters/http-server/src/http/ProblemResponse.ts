@@ -1,30 +1,38 @@
 import {
+  type DomainRefusal,
+  logUnavailable,
+  type ProblemFacts,
+  problemOfRefusal
+} from "@svc/domain/programs/RefusalProblem"
+import {
   MAX_PROBLEM_ERRORS,
-  type MemberFault,
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
   type Problem,
-  type ProblemCode,
   problemPath
 } from "@svc/protocol/Problem"
-import { Data } from "effect"
+import { Data, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { RequestFacts } from "./CurrentRequest.ts"
 
 /** The content of a refusal. */
-export interface RefusalFacts {
-  readonly code: ProblemCode
-  /** What is wrong with this request. Default: the general cause of the problem. */
-  readonly detail?: string
-  readonly errors?: ReadonlyArray<MemberFault>
-  readonly currentState?: string
-  readonly resourceId?: string
+export interface RefusalFacts extends ProblemFacts {
   /** Additional response headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
 /** A request that is answered with a problem (part 2). */
 export class Refused extends Data.TaggedError("Refused")<RefusalFacts> {}
+
+/** Turns the refusals of a program into problems, and logs why something is unavailable. */
+export const refusing = <A, R>(
+  program: Effect.Effect<A, DomainRefusal | Refused, R>
+): Effect.Effect<A, Refused, R> =>
+  Effect.catch(program, (refusal) =>
+    refusal._tag === "Refused"
+      ? Effect.fail(refusal)
+      : Effect.andThen(logUnavailable(refusal), Effect.fail(new Refused(problemOfRefusal(refusal))))
+  )
 
 /** The problem document of a refusal, with at most `MAX_PROBLEM_ERRORS` errors (part 1). */
 export const problemOf = (
@@ -47,11 +55,16 @@ export const problemOf = (
   }
 }
 
-/** A 401 must name the authentication scheme. */
-const headersOf = (refused: Refused): Readonly<Record<string, string>> =>
-  PROBLEMS[refused.code].status === 401
-    ? { "www-authenticate": "Bearer", ...refused.headers }
-    : (refused.headers ?? {})
+/** The headers of a problem. A 401 must name the authentication scheme. */
+export const problemHeaders = ({
+  code,
+  headers,
+  retryAfterSeconds
+}: RefusalFacts): Readonly<Record<string, string>> => ({
+  ...(PROBLEMS[code].status === 401 ? { "www-authenticate": "Bearer" } : {}),
+  ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
+  ...headers
+})
 
 /** The response to a refused request; records the code of the problem for the log line. */
 export const respondWithProblem = (
@@ -63,6 +76,6 @@ export const respondWithProblem = (
   return HttpServerResponse.text(JSON.stringify(problem), {
     status: problem.status,
     contentType: PROBLEM_MEDIA_TYPE,
-    headers: headersOf(refused)
+    headers: problemHeaders(refused)
   })
 }

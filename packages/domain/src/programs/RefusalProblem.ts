@@ -1,17 +1,16 @@
-import type { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
-import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import type { SignerUnavailable } from "@svc/domain/ports/Signer"
-import type * as Refusals from "@svc/domain/Refusals"
+import type { MemberFault, ProblemCode } from "@svc/protocol/Problem"
+import { Effect } from "effect"
+import type { IdentityKeysUnavailable } from "../ports/IdentityVerifier.ts"
+import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import type { SignerUnavailable } from "../ports/Signer.ts"
+import type * as Refusals from "../Refusals.ts"
 import {
   FIRST_UNPRIVILEGED_PORT,
   HTTPS_PORT,
   MAX_PORT,
   type TargetFormFault,
   WEBHOOK_TARGET_MAX_CHARACTERS
-} from "@svc/domain/webhook/WebhookTarget"
-import type { ProblemCode } from "@svc/protocol/Problem"
-import { Effect } from "effect"
-import { Refused } from "./ProblemResponse.ts"
+} from "../webhook/WebhookTarget.ts"
 import { stateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
@@ -23,7 +22,20 @@ export type DomainRefusal =
   | SignerUnavailable
   | IdentityKeysUnavailable
 
-/** The problem of each refusal (part 2). */
+/** What a problem says of a refusal, over HTTP or as the error of a call. */
+export interface ProblemFacts {
+  readonly code: ProblemCode
+  /** What is wrong with this request. Default: the general cause of the problem. */
+  readonly detail?: string
+  readonly errors?: ReadonlyArray<MemberFault>
+  /** State and identifier of the resource in a conflict. */
+  readonly currentState?: string
+  readonly resourceId?: string
+  /** When to try again, in seconds, where that is known. */
+  readonly retryAfterSeconds?: number
+}
+
+/** The problem code of each refusal (part 2). */
 const CODES: { readonly [Tag in DomainRefusal["_tag"]]: ProblemCode } = {
   ValidationFailed: "validation_failed",
   OrganizationUnknown: "not_found",
@@ -81,59 +93,48 @@ const HISTORY_CHANGED_DETAIL =
 const RETRY_AFTER_SECONDS = 1
 
 /** The problem of a refusal. */
-export const toRefused = (refusal: DomainRefusal): Refused => {
+export const problemOfRefusal = (refusal: DomainRefusal): ProblemFacts => {
   const code = CODES[refusal._tag]
   switch (refusal._tag) {
     case "ValidationFailed":
-      return new Refused({ code, errors: refusal.errors })
+      return { code, errors: refusal.errors }
     case "StateConflict": {
       const { currentState, resourceId } = refusal
       const detail = stateConflictDetail(resourceId, currentState)
-      return new Refused({ code, currentState, resourceId, ...(detail === undefined ? {} : { detail }) })
+      return { code, currentState, resourceId, ...(detail === undefined ? {} : { detail }) }
     }
     case "TerminalStateConflict":
-      return new Refused({ code, currentState: refusal.currentState, resourceId: refusal.resourceId })
+      return { code, currentState: refusal.currentState, resourceId: refusal.resourceId }
     case "WebhookTargetNotAllowed":
-      return new Refused({
+      return {
         code,
         detail: refusal.form === undefined ? TARGET_NAME_DETAIL : TARGET_FORM_DETAILS[refusal.form]
-      })
+      }
     case "MandateLimitReached":
-      return new Refused({ code, detail: refusal.detail })
+      return { code, detail: refusal.detail }
     case "HistoryChanged":
-      return new Refused({ code, detail: HISTORY_CHANGED_DETAIL })
+      return { code, detail: HISTORY_CHANGED_DETAIL }
     case "StoreUnavailable":
-      return unavailable(refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS)
+      return { code, retryAfterSeconds: refusal.retryAfterSeconds ?? RETRY_AFTER_SECONDS }
     case "IdentityKeysUnavailable":
-      return unavailable(refusal.retryAfterSeconds)
+      return { code, retryAfterSeconds: refusal.retryAfterSeconds }
     case "SignerUnavailable":
-      return unavailable(RETRY_AFTER_SECONDS)
+      return { code, retryAfterSeconds: RETRY_AFTER_SECONDS }
     default:
-      return new Refused({ code })
+      return { code }
   }
 }
 
-const unavailable = (seconds: number): Refused =>
-  new Refused({ code: "store_unavailable", headers: { "retry-after": String(seconds) } })
-
-type Unavailable = StoreUnavailable | SignerUnavailable | IdentityKeysUnavailable
-
-const isUnavailable = (refusal: DomainRefusal): refusal is Unavailable =>
-  CODES[refusal._tag] === "store_unavailable"
-
-/** The part of the log message that says why. The log formats a `StoreUnavailable` itself, since its cause may quote rows. */
-const loggedCause = (refusal: Unavailable): unknown =>
-  refusal._tag === "StoreUnavailable" ? refusal : refusal.cause
-
-/** Turns the refusals of a program into problems, and logs why something is unavailable. */
-export const refusing = <A, R>(
-  program: Effect.Effect<A, DomainRefusal | Refused, R>
-): Effect.Effect<A, Refused, R> =>
-  Effect.catch(program, (refusal) => {
-    if (refusal._tag === "Refused") return Effect.fail(refusal)
-    if (!isUnavailable(refusal)) return Effect.fail(toRefused(refusal))
-    return Effect.andThen(
-      Effect.logWarning("unavailable", refusal._tag, loggedCause(refusal)),
-      Effect.fail(toRefused(refusal))
-    )
-  })
+/** Logs why something is unavailable, since the caller is not told; other refusals are the caller's affair. */
+export const logUnavailable = (refusal: DomainRefusal): Effect.Effect<void> => {
+  switch (refusal._tag) {
+    case "StoreUnavailable":
+      // The log formats it itself: its cause may quote rows.
+      return Effect.logWarning("unavailable", refusal._tag, refusal)
+    case "IdentityKeysUnavailable":
+    case "SignerUnavailable":
+      return Effect.logWarning("unavailable", refusal._tag, refusal.cause)
+    default:
+      return Effect.void
+  }
+}

@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
+import { problemOfRefusal } from "@svc/domain/programs/RefusalProblem"
 import { HistoryChanged, InvalidCursor, WebhookTargetNotAllowed } from "@svc/domain/Refusals"
 import { PROBLEMS } from "@svc/protocol/Problem"
 import { Effect } from "effect"
 import { startApi } from "../../test/ApiUnderTest.ts"
 import { problemPage } from "../reference/ProblemPages.ts"
-import { refusing, toRefused } from "./RefusalProblem.ts"
+import { refusing } from "./ProblemResponse.ts"
 
 describe("refusing", () => {
   it.effect("answers 503 while identity keys are unavailable, with the time of the next fetch", () =>
@@ -14,17 +15,17 @@ describe("refusing", () => {
         refusing(Effect.fail(new IdentityKeysUnavailable({ cause: "down", retryAfterSeconds: 5 })))
       )
       assert.strictEqual(refused.code, "store_unavailable")
-      assert.deepStrictEqual(refused.headers, { "retry-after": "5" })
+      assert.strictEqual(refused.retryAfterSeconds, 5)
     })
   )
 })
 
-describe("toRefused of HistoryChanged", () => {
+describe("problemOfRefusal of HistoryChanged", () => {
   it("has its own remedy as detail", () => {
-    const { code, detail } = toRefused(new HistoryChanged())
+    const { code, detail } = problemOfRefusal(new HistoryChanged())
     assert.strictEqual(code, "invalid_cursor")
     assert.match(detail ?? "", /No later answer takes this cursor\. Begin again without it/u)
-    assert.strictEqual(toRefused(new InvalidCursor()).detail, undefined)
+    assert.strictEqual(problemOfRefusal(new InvalidCursor()).detail, undefined)
     assert.strictEqual(
       PROBLEMS.invalid_cursor.cause,
       "The cursor was not issued for this list and these filters."
@@ -33,7 +34,7 @@ describe("toRefused of HistoryChanged", () => {
   })
 })
 
-describe("toRefused of WebhookTargetNotAllowed (part 8)", () => {
+describe("problemOfRefusal of WebhookTargetNotAllowed (part 8)", () => {
   it.live("says what is wrong with the form of the URL", () =>
     Effect.gen(function* () {
       const api = yield* startApi()
@@ -63,7 +64,7 @@ describe("toRefused of WebhookTargetNotAllowed (part 8)", () => {
   )
 
   it("has one detail for whatever the name resolves to", () => {
-    const { code, detail } = toRefused(new WebhookTargetNotAllowed({}))
+    const { code, detail } = problemOfRefusal(new WebhookTargetNotAllowed({}))
     assert.strictEqual(code, "webhook_target_not_allowed")
     assert.include(detail, "does not resolve, or not to public addresses alone")
   })

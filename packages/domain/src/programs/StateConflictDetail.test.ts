@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { StateConflict } from "@svc/domain/Refusals"
-import { toRefused } from "./RefusalProblem.ts"
+import { StateConflict } from "../Refusals.ts"
+import { problemOfRefusal } from "./RefusalProblem.ts"
 
 const SUFFIX = "01jdxxxxxxxxxxxxxxxxxxxxxx"
 
@@ -14,7 +14,7 @@ describe("stateConflictDetail (part 2)", () => {
       ["dlv_", "cancelled", "is never sent", "GET /v1/events"]
     ] as const) {
       const resourceId = `${prefix}${SUFFIX}`
-      const { code, detail, ...rest } = toRefused(new StateConflict({ currentState, resourceId }))
+      const { code, detail, ...rest } = problemOfRefusal(new StateConflict({ currentState, resourceId }))
       assert.strictEqual(code, "state_conflict")
       assert.deepInclude(rest, { currentState, resourceId })
       for (const text of texts) assert.include(detail, text, `${prefix} ${currentState}`)
@@ -24,9 +24,9 @@ describe("stateConflictDetail (part 2)", () => {
   it("leaves a mandate to the general cause of the problem", () => {
     const resourceId = `mnd_${SUFFIX}`
     for (const currentState of ["EXPIRED", "disabled", "constructor"]) {
-      assert.isUndefined(toRefused(new StateConflict({ currentState, resourceId })).detail)
+      assert.isUndefined(problemOfRefusal(new StateConflict({ currentState, resourceId })).detail)
     }
     const unknown = new StateConflict({ currentState: "constructor", resourceId: `whe_${SUFFIX}` })
-    assert.isUndefined(toRefused(unknown).detail)
+    assert.isUndefined(problemOfRefusal(unknown).detail)
   })
 })

@@ -1,0 +1,175 @@
+import { assert, describe, it } from "@effect/vitest"
+import type { Calls } from "@svc/client"
+import { createClient } from "@svc/client"
+import { approvedMandate, makeShop, newMandate, newProposal } from "../test/Shop.ts"
+import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
+import { createService, SvcError } from "./index.ts"
+
+const failureOf = async (call: Promise<unknown>): Promise<SvcError> => {
+  const outcome = await call.then(
+    () => "done",
+    (error: unknown) => error
+  )
+  assert.instanceOf(outcome, SvcError)
+  return outcome as SvcError
+}
+
+const unavailable = new SvcError({ code: "store_unavailable", message: "down", status: 503, retryable: true })
+
+/** Runs that fail as often as they are told, and count how often they were tried. */
+const failing = (times: number) => {
+  const tried = { count: 0 }
+  const runFor: RunFor = async () => {
+    tried.count += 1
+    if (tried.count <= times) throw unavailable
+    return "recorded" as never
+  }
+  return { tried, call: boundedCalls(runFor) }
+}
+
+const program = () => {
+  throw new Error("no program is run here")
+}
+
+describe("the bounds of a call in process", () => {
+  it("repeats nothing unless it is told to", async () => {
+    const { call, tried } = failing(1)
+    assert.strictEqual(await failureOf(call(program, {}, "key-1")), unavailable)
+    assert.strictEqual(tried.count, 1)
+  })
+
+  it("repeats what may succeed later as often as it is told to", async () => {
+    const { call, tried } = failing(1)
+    assert.strictEqual(await call(program, { retries: 1 }), "recorded")
+    assert.strictEqual(tried.count, 2)
+  })
+
+  it("gives up with the key of the write, after its time or by the signal", async () => {
+    const call = boundedCalls(() => new Promise(() => {}))
+    const late = await failureOf(call(program, { timeout: 1 }, "key-1"))
+    assert.deepStrictEqual([late.code, late.retryable, late.idempotencyKey], ["timeout", true, "key-1"])
+    const controller = new AbortController()
+    const waiting = failureOf(call(program, { signal: controller.signal }, "key-2"))
+    controller.abort(new Error("the user left"))
+    const aborted = await waiting
+    assert.deepStrictEqual(
+      [aborted.code, aborted.retryable, aborted.idempotencyKey],
+      ["aborted", false, "key-2"]
+    )
+    const { call: never, tried } = failing(0)
+    assert.strictEqual((await failureOf(never(program, { signal: controller.signal }))).code, "aborted")
+    assert.strictEqual(tried.count, 0)
+  })
+
+  it("refuses bounds that are none, and any within a transaction", async () => {
+    const { call, tried } = failing(0)
+    for (const options of [{ timeout: 0 }, { timeout: Number.NaN }, { retries: -1 }])
+      assert.strictEqual((await failureOf(call(program, options))).code, "invalid_argument")
+    const within = callsWithinTransaction(async () => "recorded" as never)
+    for (const options of [{ timeout: 10 }, { retries: 1 }, { signal: new AbortController().signal }])
+      assert.strictEqual((await failureOf(within(program, options))).code, "invalid_argument")
+    assert.strictEqual(await within(program, { retries: 0 }), "recorded")
+    assert.strictEqual(tried.count, 0)
+  })
+})
+
+describe("the calls of a service and of the client", () => {
+  it("are the same: what takes Calls works against either", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const { key: apiKey } = await service.createApiKey(shop.id)
+    const client = createClient({
+      baseUrl: shop.serviceOptions.baseUrl,
+      apiKey,
+      fetch: (url, init) => service.fetch(new Request(url, init))
+    })
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const statesSeen = async (calls: Calls): Promise<ReadonlyArray<string>> => {
+      const { id } = await calls.mandates.create(newMandate("user_1"))
+      await calls.mandates.revoke(id, { reason: "not needed" })
+      const refused = await failureOf(calls.mandates.get("mnd_00000000000000000000000000"))
+      const states = [(await calls.mandates.get(id)).state, (await calls.mandates.get(mandate)).state]
+      const types: Array<string> = []
+      for await (const event of calls.mandates.events(id, { limit: 1 })) types.push(event.type)
+      const pages = calls.events.list({ limit: 1 }).pages()
+      const first = await pages[Symbol.asyncIterator]().next()
+      return [
+        refused.code,
+        ...states,
+        ...types,
+        ...first.value.data.map(({ type }: { type: string }) => type)
+      ]
+    }
+    const seen = await statesSeen(face)
+    assert.deepStrictEqual(seen, [
+      "not_found",
+      "REVOKED",
+      "ACTIVE",
+      "mandate.created",
+      "mandate.revoked",
+      "mandate.created"
+    ])
+    assert.deepStrictEqual(await statesSeen(client), seen)
+    await service.close()
+  })
+
+  it("keep an opening before they propose, and execute what is allowed once", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { commitment: _, ...input } = (await newProposal()).proposal
+    const kept: Array<string> = []
+    const lost = new Error("the disk is full")
+    const refusal = await face.authorizations
+      .propose(mandate, input, { storeOpening: () => Promise.reject(lost) })
+      .catch((error: unknown) => error)
+    assert.strictEqual(refusal, lost)
+    assert.lengthOf((await face.authorizations.list(mandate)).data, 0)
+    const authorization = await face.authorizations.propose(mandate, input, {
+      storeOpening: async ({ opening }) => kept.push(opening)
+    })
+    let charged = 0
+    const charge = async () => {
+      charged += 1
+      return { outcome: "accepted" as const, provider_transaction_reference: "txn_1" }
+    }
+    const executed = await face.execute(authorization, charge, { opening: kept[0] ?? "" })
+    assert.deepStrictEqual([executed.outcome, executed.authorization.state], ["committed", "COMMITTED"])
+    const again = await failureOf(face.execute(authorization, charge, { opening: kept[0] ?? "" }))
+    assert.deepStrictEqual([again.code, charged], ["execution_not_allowed", 1])
+    await service.close()
+  })
+
+  it("run nothing twice while its outcome is open, whoever asks", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { opening, proposal } = await newProposal()
+    const { id } = await face.authorizations.propose(mandate, proposal)
+    const pending = async () => ({ outcome: "uncertain" as const })
+    assert.strictEqual((await face.execute(id, pending, { opening })).outcome, "uncertain")
+    const again = await failureOf(service.forOrganization(shop.id).execute(id, pending, { opening }))
+    assert.strictEqual(again.code, "execution_repeated")
+    await service.close()
+  })
+
+  it("name the commitment that a proposal lacks, and the reason of a refused key", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const { commitment: _, ...input } = (await newProposal()).proposal
+    const lacking = await failureOf(
+      face.authorizations.propose("mnd_00000000000000000000000000", input as never, {
+        idempotencyKey: "order-1"
+      })
+    )
+    assert.deepStrictEqual(
+      [lacking.code, lacking.errors.map(({ pointer }) => pointer), lacking.idempotencyKey],
+      ["validation_failed", ["/commitment"], "order-1"]
+    )
+    await service.close()
+  })
+})
