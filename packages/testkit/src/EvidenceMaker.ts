@@ -64,11 +64,11 @@ export const keySet = { keys: [signingKey.jwk] }
 export const encoder = new TextEncoder()
 
 /** Signs a payload, whatever it says, as whoever has the key can. */
-export const signPayload = (payload: string, key = signingKey) => {
+export const signPayload = (payload: string, key = signingKey, format = "svc.evidence.v1") => {
   const encoded = encodeBase64Url(encoder.encode(payload))
   const input = evidenceSigningInput({ kid: key.kid, payload: encoded })
   return {
-    format: "svc.evidence.v1",
+    format,
     protected: input.protected,
     payload: encoded,
     signature: encodeBase64Url(key.sign(input.bytes))
@@ -330,7 +330,20 @@ export const tellJournal = (terms: MandateTerms, created = CREATED) => {
     /** The payload that the service would sign at an instant, everything due recorded. */
     payload: (now: Instant): string => {
       until(now)
-      return [...evidencePayload(state!.mandate, head!, [texts.join(",")], now)].join("")
+      const { before, behind } = evidencePayload({ mandate: state!.mandate, head: head!, generatedAt: now })
+      return `${before}${texts.join(",")}${behind}`
+    },
+    /** The payload of a continuation after an event. */
+    continuation: (afterSeq: number, now: Instant): string => {
+      until(now)
+      const after = { seq: afterSeq, hash: JSON.parse(texts[afterSeq - 1]!).hash }
+      const { before, behind } = evidencePayload({
+        mandate: state!.mandate,
+        head: head!,
+        generatedAt: now,
+        after
+      })
+      return `${before}${texts.slice(afterSeq).join(",")}${behind}`
     }
   }
 }

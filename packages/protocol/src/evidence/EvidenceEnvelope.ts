@@ -5,6 +5,7 @@ import { isP256PublicKey, verifyP256 } from "../crypto/P256.ts"
 import { described } from "../Described.ts"
 import type { JsonObject } from "../json/Json.ts"
 import {
+  CONTINUATION_FORMAT,
   EVIDENCE_FORMAT,
   EvidenceInvalid,
   type ReceivedEnvelope,
@@ -42,6 +43,22 @@ export const EvidenceEnvelope = Schema.Struct({
 })
 export type EvidenceEnvelope = typeof EvidenceEnvelope.Type
 
+/** What continues evidence that its holder has: the same envelope under a format of its own (part 7). */
+export const EvidenceContinuation = Schema.Struct({
+  ...EvidenceEnvelope.fields,
+  format: described(Schema.Literal(CONTINUATION_FORMAT), "Version of the format.", CONTINUATION_FORMAT),
+  payload: described(
+    Base64UrlText,
+    "base64url of JSON with schema, generated_at, organization_id, environment, mandate (without usage), after (seq and hash of the event that the holder has last), events (all later ones) and head. Verify before you decode it.",
+    "eyJzY2hlbWEiOiJzdmMuZXZpZGVuY2UuY29udGludWF0aW9uLnYxIn0"
+  )
+})
+export type EvidenceContinuation = typeof EvidenceContinuation.Type
+
+/** The protected header of evidence as base64url. */
+export const evidenceHeader = (kid: string): string =>
+  encodeBase64Url(new TextEncoder().encode(JSON.stringify({ alg: "ES256", kid })))
+
 /**
  * What a signer signs and the envelope carries: the protected header as base64url, and the bytes of
  * `protected + "." + payload`. `payload` is base64url of the JSON text.
@@ -50,9 +67,7 @@ export const evidenceSigningInput = (input: {
   readonly kid: string
   readonly payload: string
 }): { readonly protected: string; readonly bytes: Uint8Array } => {
-  const protectedHeader = encodeBase64Url(
-    new TextEncoder().encode(JSON.stringify({ alg: "ES256", kid: input.kid }))
-  )
+  const protectedHeader = evidenceHeader(input.kid)
   return { protected: protectedHeader, bytes: signingInput(protectedHeader, input.payload) }
 }
 
@@ -97,3 +112,10 @@ export const verifyEvidence = (envelope: unknown, keySet: unknown): Checked<Veri
  */
 export const verifyEvidenceBytes = (envelope: Uint8Array, keySet: unknown): Checked<VerifiedEvidence> =>
   Result.flatMap(readEnvelopeBytes(envelope, keySet), verifyReceived)
+
+/**
+ * Verifies the envelope of a continuation as {@link verifyEvidence} does. Whether it continues what the caller has is for
+ * the caller to check: `after` of its payload is the head that the caller knows, and its first event is chained to it.
+ */
+export const verifyEvidenceContinuation = (envelope: unknown, keySet: unknown): Checked<VerifiedEvidence> =>
+  Result.flatMap(readEnvelope(envelope, keySet, CONTINUATION_FORMAT), verifyReceived)

@@ -8,6 +8,11 @@ import { jwkThumbprint } from "./JwkThumbprint.ts"
 /** Value of `format` and of the payload's `schema` (part 7). */
 export const EVIDENCE_FORMAT = "svc.evidence.v1"
 
+/** Value of `format` and of the payload's `schema` of a continuation: the events after a known one (part 7). */
+export const CONTINUATION_FORMAT = "svc.evidence.continuation.v1"
+
+export type EvidenceFormat = typeof EVIDENCE_FORMAT | typeof CONTINUATION_FORMAT
+
 /** Longest `protected` that a verifier looks at, in characters; ours are about 100. */
 export const MAX_PROTECTED_CHARACTERS = 4096
 
@@ -51,7 +56,7 @@ type Checked<A> = Result.Result<A, EvidenceInvalid>
 const invalid = (reason: EvidenceFault) => Result.fail(new EvidenceInvalid({ reason }))
 
 interface EnvelopeMembers {
-  readonly format: string
+  readonly format: EvidenceFormat
   readonly protected: string
   readonly payload: string
   readonly signature: string
@@ -77,15 +82,15 @@ const isText = (value: unknown): value is string => typeof value === "string"
 
 const ENVELOPE_MEMBERS = ["format", "protected", "payload", "signature"]
 
-const readMembers = (envelope: unknown): Checked<EnvelopeMembers> => {
+const readMembers = (envelope: unknown, expected: EvidenceFormat): Checked<EnvelopeMembers> => {
   const copy = copyMembers(envelope)
   if (copy === undefined || !hasExactly(copy, ENVELOPE_MEMBERS)) return invalid("envelope_malformed")
   const { format, protected: header, payload, signature } = copy
   if (!isText(format) || !isText(header) || !isText(payload) || !isText(signature)) {
     return invalid("envelope_malformed")
   }
-  if (format !== EVIDENCE_FORMAT) return invalid("format_unsupported")
-  return Result.succeed({ format, protected: header, payload, signature })
+  if (format !== expected) return invalid("format_unsupported")
+  return Result.succeed({ format: expected, protected: header, payload, signature })
 }
 
 const parseObject = (bytes: Uint8Array | undefined, maxDepth: number): JsonObject | undefined => {
@@ -149,18 +154,26 @@ export interface ReceivedEnvelope extends EnvelopeMembers {
  * Reads an envelope and finds its key, by the verification rules of part 7 up to the signature: exact members, format, `alg`
  * and `kid`, one matching key. `envelope` and `keySet` are parsed JSON of any shape.
  */
-export const readEnvelope = (envelope: unknown, keySet: unknown): Checked<ReceivedEnvelope> =>
+export const readEnvelope = (
+  envelope: unknown,
+  keySet: unknown,
+  format: EvidenceFormat = EVIDENCE_FORMAT
+): Checked<ReceivedEnvelope> =>
   Result.gen(function* () {
-    const received = yield* readMembers(envelope)
+    const received = yield* readMembers(envelope, format)
     const kid = yield* readKid(received.protected)
     const publicKey = yield* resolveKey(keySet, kid)
     return { ...received, kid, publicKey }
   })
 
 /** {@link readEnvelope} for an envelope as it was received or kept, which must be strict JSON. */
-export const readEnvelopeBytes = (envelope: Uint8Array, keySet: unknown): Checked<ReceivedEnvelope> => {
+export const readEnvelopeBytes = (
+  envelope: Uint8Array,
+  keySet: unknown,
+  format: EvidenceFormat = EVIDENCE_FORMAT
+): Checked<ReceivedEnvelope> => {
   const parsed = parseObject(envelope, 1)
-  return parsed === undefined ? invalid("envelope_malformed") : readEnvelope(parsed, keySet)
+  return parsed === undefined ? invalid("envelope_malformed") : readEnvelope(parsed, keySet, format)
 }
 
 /** What the signature of a received envelope is verified with: its 64 bytes, and the bytes that were signed. */
@@ -179,8 +192,8 @@ export const signingInput = (protectedHeader: string, payload: string): Uint8Arr
   new TextEncoder().encode(`${protectedHeader}.${payload}`)
 
 /** Reads the payload of an envelope whose signature is valid, and not before that. */
-export const readPayload = ({ payload: text }: Pick<ReceivedEnvelope, "payload">): Checked<JsonObject> => {
+export const readPayload = ({ format, payload: text }: ReceivedEnvelope): Checked<JsonObject> => {
   const payload = parseObject(decodeBase64Url(text), MAX_EVIDENCE_DEPTH)
   if (payload === undefined) return invalid("payload_malformed")
-  return payload.schema === EVIDENCE_FORMAT ? Result.succeed(payload) : invalid("schema_unsupported")
+  return payload.schema === format ? Result.succeed(payload) : invalid("schema_unsupported")
 }
