@@ -49,6 +49,12 @@ const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@svc/time-zones": ["calendar"]
 }
 
+/** What examples need installed without an import: the framework that runs them, and what Nest loads or shares. */
+const LOADED_BY_FRAMEWORKS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "@svc/example-embed-in-nest": ["@nestjs/platform-express", "rxjs"],
+  "@svc/example-next-route-handlers": ["next"]
+}
+
 /** The line of a file's room; -1 for what every room may import: the refusals and the identifiers. */
 const layerOf = (path: string): number => {
   const room = /^packages\/domain\/src\/([^/]+)\//.exec(path)?.[1]
@@ -220,7 +226,8 @@ describe("dependencies", () => {
           .filter((name) => name !== workspace.name)
       )
       const missing = [...used].filter((name) => !workspace.dependencies.includes(name))
-      const idle = workspace.dependencies.filter((name) => !used.has(name))
+      const loaded = LOADED_BY_FRAMEWORKS[workspace.name] ?? []
+      const idle = workspace.dependencies.filter((name) => !used.has(name) && !loaded.includes(name))
       return [
         ...missing.map((name) => `${workspace.name} imports ${name} undeclared`),
         ...idle.map((name) => `${workspace.name} declares ${name} for nothing`)

@@ -9,15 +9,16 @@ import {
 } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { publint } from "publint"
+import { inject } from "vitest"
 import { ROOT } from "../../checks/Imports.ts"
-import { type InstalledPackages, installPackages, oldestNode, output } from "./InstalledPackages.ts"
+import { oldestNode, output } from "./InstalledPackages.ts"
 import { contentsOf, PINNED_CONTENTS } from "./PinnedContents.ts"
 import type { Tarball } from "./Tarballs.ts"
 
-/** Longest that packing and installing may take, in milliseconds. */
+/** Longest that the oldest Node may take to install, in milliseconds. */
 const SETUP_MS = 300_000
 
 /** Suites for a runner of tests, which their users install themselves. */
@@ -37,7 +38,7 @@ const LIFECYCLE = {
 
 const FRONT = { state: "PENDING_APPROVAL", page: 200, asset: "text/javascript; charset=utf-8" }
 
-let installed: InstalledPackages
+const installed = inject("installed")
 let nodes: ReadonlyArray<string> = []
 
 const inFolder = (...path: ReadonlyArray<string>) => join(installed.folder, ...path)
@@ -108,7 +109,6 @@ const bundle = (entryPoints: Array<string>, outdir: string, banner = ""): void =
 }
 
 beforeAll(() => {
-  installed = installPackages()
   const older = oldestNode()
   nodes = older === undefined ? [process.execPath] : [process.execPath, older]
   const example = join(ROOT, "examples", "quickstart", "src")
@@ -118,8 +118,6 @@ beforeAll(() => {
   }
   writeFileSync(inFolder("everything.ts"), everything())
 }, SETUP_MS)
-
-afterAll(() => installed?.remove())
 
 describe("the tarballs", () => {
   it("contain what contents.txt says", () => {
