@@ -1,4 +1,5 @@
 import type { Expectations } from "./Expectations.ts"
+import type { Evidence } from "./OpenEvidence.ts"
 import type { JournalEntry } from "./Replay.ts"
 import type { EvidenceReport, Verdict } from "./Report.ts"
 import { openAndVerify } from "./VerifyEvidence.ts"
@@ -21,7 +22,7 @@ const RANK: ReadonlyArray<Verdict> = ["valid", "unsupported", "invalid"]
  * journal up to it, so nothing before can have changed.
  */
 export const compareEvidence = async (
-  { earlier, later }: { readonly earlier: Uint8Array | object; readonly later: Uint8Array | object },
+  { earlier, later }: { readonly earlier: Evidence; readonly later: Evidence },
   keySet: unknown,
   expectations: Expectations = {}
 ): Promise<EvidenceComparison> => {

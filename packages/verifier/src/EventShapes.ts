@@ -291,13 +291,26 @@ export const eventShape = (type: JournalEventType, isFirst: boolean): Shape =>
     ...(isFirst ? {} : { previous_hash: digest })
   })
 
-/** The shape of a payload, its events aside. That the mandate is right is for the fold to say. */
-export const payloadShape: Shape = objectOf({
+const position = objectOf({ seq: amount, hash: digest })
+
+const payloadMembers = {
   schema: anyText,
   generated_at: instant,
   organization_id: identifier("org"),
   environment,
   mandate: where(isObject),
-  events: where((events) => Array.isArray(events) && events.length > 0 && events.every(isObject)),
-  head: objectOf({ seq: amount, hash: digest })
+  head: position
+}
+
+/** The shape of a payload, its events aside. That the mandate is right is for the fold to say. */
+export const payloadShape: Shape = objectOf({
+  ...payloadMembers,
+  events: where((events) => Array.isArray(events) && events.length > 0 && events.every(isObject))
+})
+
+/** The shape of the payload of a continuation, which may have no events. */
+export const continuationShape: Shape = objectOf({
+  ...payloadMembers,
+  after: position,
+  events: where((events) => Array.isArray(events) && events.every(isObject))
 })

@@ -2,6 +2,7 @@ import { usageAt } from "@svc/domain/mandate/Usage"
 import type { AuthorizationStateName, Decision, Reason } from "@svc/protocol/Authorization"
 import type { MandateStateName, Usage } from "@svc/protocol/Mandate"
 import type { Expectations } from "./Expectations.ts"
+import type { Evidence } from "./OpenEvidence.ts"
 import { beginReplay, instantIn, isDecision, type JournalEntry } from "./Replay.ts"
 import type { EvidenceReport } from "./Report.ts"
 import { openAndVerify } from "./VerifyEvidence.ts"
@@ -56,10 +57,10 @@ function* replayedEvents(events: ReadonlyArray<JournalEntry>): Generator<Replaye
  * are none.
  */
 export const replayEvidence = async (
-  envelope: Uint8Array | object,
+  evidence: Evidence,
   keySet: unknown,
   expectations: Expectations = {}
 ): Promise<{ readonly report: EvidenceReport; readonly events: Iterable<ReplayedEvent> }> => {
-  const { events, report } = await openAndVerify(envelope, keySet, expectations)
+  const { events, report } = await openAndVerify(evidence, keySet, expectations)
   return { report, events: { [Symbol.iterator]: () => replayedEvents(events) } }
 }

@@ -9,6 +9,7 @@ export const CHECKS = {
   key: "exactly one key of the key set has the kid, and it is an ES256 key with that thumbprint",
   signature: "the signature over the text as received is that of the key",
   payload: "the payload is strict JSON with exactly its members",
+  continuation: "each continuation begins where what it continues has the event that it names",
   chain: "events are numbered without gaps, hashed, chained, in order of time, with distinct ids",
   head: "head is the last event",
   event_form: "each event has the form of its type, and its source follows from the type",

@@ -25,7 +25,14 @@ import {
   tellJournal,
   termsOf
 } from "@svc/testkit/EvidenceMaker"
-import { CHECKS, type CheckName, type EvidenceReport, type Expectations, verifyEvidence } from "./index.ts"
+import {
+  CHECKS,
+  type CheckName,
+  type Evidence,
+  type EvidenceReport,
+  type Expectations,
+  verifyEvidence
+} from "./index.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are taken apart and put together as plain data
 type Json = any
@@ -34,7 +41,7 @@ const payload = longLife().payload(GENERATED)
 const envelope = signPayload(payload)
 const P256_ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
 
-const verify = (evidence: Uint8Array | object, keys: unknown = keySet, expectations: Expectations = {}) =>
+const verify = (evidence: Evidence, keys: unknown = keySet, expectations: Expectations = {}) =>
   verifyEvidence(evidence, keys, { now: NOW, ...expectations })
 
 const failed = ({ checks }: EvidenceReport): ReadonlyArray<CheckName> =>
@@ -195,6 +202,55 @@ describe("verifyEvidence", () => {
     journal.approve(CREATED + HOUR, approvalOf(terms, makeDevice(5, algorithm)))
     const report = await verify(signPayload(journal.payload(CREATED + HOUR)))
     assert.strictEqual(statusOf(report, "approval_signature"), "pass")
+  })
+})
+
+describe("evidence and its continuations", () => {
+  const CONTINUATION = "svc.evidence.continuation.v1"
+  const journal = longLife()
+  const now = GENERATED + HOUR
+  const continued = (afterSeq: number, change: (draft: Json) => void = () => {}) => {
+    const draft = JSON.parse(journal.continuation(afterSeq, now))
+    change(draft)
+    return bytesOf(signPayload(JSON.stringify(draft), signingKey, CONTINUATION))
+  }
+
+  it("are verified as one", async () => {
+    const first = bytesOf(envelope)
+    journal.propose(9, now, { amount: 100 })
+    const whole = await verify(signPayload(journal.payload(now)))
+    for (const afterSeq of [20, 12]) {
+      const report = await verify([first, continued(afterSeq)])
+      assert.deepStrictEqual(report.proved, whole.proved)
+      assert.strictEqual(statusOf(report, "continuation"), "pass")
+    }
+    const again = await verify([first, continued(20), continued(21)])
+    assert.strictEqual(again.verdict, "valid")
+    assert.strictEqual(statusOf(whole, "continuation"), "not_applicable")
+  })
+
+  it("are refused when they do not belong together", async () => {
+    const first = bytesOf(envelope)
+    const faulty = [
+      [first, continued(20, ({ after }) => Object.assign(after, { seq: 19 }))],
+      [first, continued(20, ({ after }) => Object.assign(after, { hash: signingKey.kid }))],
+      [first, continued(20, (draft) => Object.assign(draft, { environment: "live" }))],
+      [
+        first,
+        continued(20, ({ mandate }) => Object.assign(mandate, { id: "mnd_01jdyyyyyyyyyyyyyyyyyyyyyy" }))
+      ],
+      [first, continued(12, ({ events }) => events.splice(3))],
+      [first, continued(21)]
+    ] as const
+    for (const evidence of faulty) {
+      const report = await verify(evidence)
+      assert.strictEqual(report.verdict, "invalid")
+      assert.include(failed(report), "continuation")
+    }
+    const cut = await verify([first, continued(20, ({ events }) => events.pop())])
+    assert.include(failed(cut), "head")
+    assert.strictEqual((await verify(continued(20))).verdict, "unsupported")
+    assert.strictEqual((await verify([first, first])).verdict, "unsupported")
   })
 })
 

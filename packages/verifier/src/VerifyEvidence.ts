@@ -1,23 +1,12 @@
 import { mandateRecordOf } from "@svc/domain/mandate/MandateResource"
 import type { StreamState } from "@svc/domain/mandate/MandateState"
 import { policyDigest } from "@svc/protocol/evidence/PolicyDigest"
-import {
-  type EvidenceFault,
-  type EvidenceInvalid,
-  type ReceivedEnvelope,
-  readEnvelope,
-  readEnvelopeBytes,
-  readPayload,
-  signedPartsOf
-} from "@svc/protocol/evidence/ReadEnvelope"
 import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import * as Result from "effect/Result"
 import { type ApprovalEntry, checkApproval } from "./ApprovalProof.ts"
-import { verifyEs256 } from "./Es256.ts"
 import { checkChain, checkForm } from "./EventChain.ts"
-import { payloadShape } from "./EventShapes.ts"
 import { checkExpectations, type Expectations } from "./Expectations.ts"
+import { type Evidence, openEvidence, type Payload } from "./OpenEvidence.ts"
 import { outcomesOf, refundedIn, warningsOf } from "./Outcomes.ts"
 import { beginReplay, instantIn, isDecision, isSame, type JournalEntry, unrecordedBy } from "./Replay.ts"
 import {
@@ -28,93 +17,10 @@ import {
   recordChecks,
   type Warning
 } from "./Report.ts"
-import { faultOf } from "./Shape.ts"
 import { checkZones, checkZoneTables, intlZones } from "./ZoneDatabase.ts"
 
 /** How far clocks may differ before evidence counts as of the future, or as no longer fresh, in seconds. */
 const CLOCK_LEEWAY_SECONDS = 300
-
-/** What is wrong with an envelope, in words, and the check that it belongs to. */
-const ENVELOPE_FAULTS: Readonly<
-  Record<EvidenceFault, readonly [check: CheckName, member: string, detail: string]>
-> = {
-  envelope_malformed: [
-    "envelope",
-    "",
-    "it is not strict JSON with exactly format, protected, payload, signature"
-  ],
-  format_unsupported: ["envelope", "/format", "the format is not svc.evidence.v1"],
-  protected_malformed: [
-    "protected_header",
-    "/protected",
-    "it is not base64url of strict JSON with alg and kid"
-  ],
-  algorithm_unsupported: ["protected_header", "/protected", "alg is not ES256"],
-  key_set_malformed: ["key", "/protected", "the key set is none: it has no list of keys"],
-  key_unknown: ["key", "/protected", "the key set has no key with the kid"],
-  key_duplicated: ["key", "/protected", "the key set has several keys with the kid"],
-  key_unsuitable: ["key", "/protected", "the key is not exactly an ES256 key whose kid is its thumbprint"],
-  payload_too_large: ["payload", "/payload", "it is longer than any evidence"],
-  signature_malformed: ["signature", "/signature", "it is not base64url of 64 bytes"],
-  signature_invalid: ["signature", "/signature", "the key did not sign this text"],
-  payload_malformed: ["payload", "/payload", "it is not canonical base64url of strict JSON"],
-  schema_unsupported: ["payload", "/payload", "the schema is not svc.evidence.v1"]
-}
-
-const UNSUPPORTED: ReadonlySet<EvidenceFault> = new Set(["format_unsupported", "schema_unsupported"])
-
-const ENVELOPE_CHECKS: ReadonlyArray<CheckName> = [
-  "envelope",
-  "protected_header",
-  "key",
-  "signature",
-  "payload"
-]
-
-const recordEnvelopeFault = (reason: EvidenceFault, checks: CheckRecorder): void => {
-  const [check, member, detail] = ENVELOPE_FAULTS[reason]
-  // A payload that is too long or not base64url is found before the signature is looked at.
-  const made = Math.min(ENVELOPE_CHECKS.indexOf(check), ENVELOPE_CHECKS.indexOf("signature"))
-  checks.made(...ENVELOPE_CHECKS.slice(0, made))
-  const fault = { member, detail }
-  if (UNSUPPORTED.has(reason)) checks.unsupported(check, fault)
-  else checks.fault(check, fault)
-}
-
-/** Reads an envelope and verifies its signature; undefined if there is nothing to go on with. */
-const openEnvelope = async (
-  envelope: unknown,
-  keySet: unknown,
-  checks: CheckRecorder
-): Promise<{ readonly payload: JsonObject; readonly kid: string } | { readonly kid?: string }> => {
-  const refused = ({ reason }: EvidenceInvalid, kid?: string) => {
-    recordEnvelopeFault(reason, checks)
-    return kid === undefined ? {} : { kid }
-  }
-  const received: Result.Result<ReceivedEnvelope, EvidenceInvalid> =
-    envelope instanceof Uint8Array ? readEnvelopeBytes(envelope, keySet) : readEnvelope(envelope, keySet)
-  if (Result.isFailure(received)) return refused(received.failure)
-  const { kid, publicKey } = received.success
-  const parts = signedPartsOf(received.success)
-  if (Result.isFailure(parts)) return refused(parts.failure, kid)
-  const isSigned = await verifyEs256({ publicKey, ...parts.success })
-  if (isSigned !== true) {
-    recordEnvelopeFault(isSigned === undefined ? "key_unsuitable" : "signature_invalid", checks)
-    return { kid }
-  }
-  checks.made(...ENVELOPE_CHECKS)
-  const payload = readPayload(received.success)
-  return Result.isFailure(payload) ? refused(payload.failure, kid) : { payload: payload.success, kid }
-}
-
-interface Payload {
-  readonly generated_at: string
-  readonly organization_id: string
-  readonly environment: string
-  readonly mandate: JsonObject
-  readonly events: ReadonlyArray<JsonObject>
-  readonly head: { readonly seq: number; readonly hash: string }
-}
 
 interface Replayed {
   readonly state: StreamState
@@ -275,7 +181,8 @@ const checkPayload = async (
  * from each other, that the end user's passkey signed this very mandate, and that every decision, made again by the rules of
  * the service, comes out the same.
  *
- * `envelope` is the evidence as it was received, byte for byte; parsed JSON is taken too, but does not show a duplicate member.
+ * `evidence` is the envelope as it was received, byte for byte; parsed JSON is taken too, but does not show a duplicate member. A
+ * list is evidence and its continuations (`?after_seq=`), in their order, which are verified as one.
  * `keySet` is the parsed key set of `GET /.well-known/jwks.json`, from a source that you trust. Never throws for what they
  * hold: the report says what is wrong. Takes time and memory in proportion to the length of the journal.
  *
@@ -289,32 +196,23 @@ const checkPayload = async (
  * ```
  */
 export const verifyEvidence = async (
-  envelope: Uint8Array | object,
+  evidence: Evidence,
   keySet: unknown,
   expectations: Expectations = {}
 ): Promise<EvidenceReport> => {
-  const { report } = await openAndVerify(envelope, keySet, expectations)
+  const { report } = await openAndVerify(evidence, keySet, expectations)
   return report
 }
 
 /** {@link verifyEvidence}, with the events of evidence that is valid. */
 export const openAndVerify = async (
-  envelope: unknown,
+  evidence: Evidence,
   keySet: unknown,
   expectations: Expectations
 ): Promise<{ readonly report: EvidenceReport; readonly events: ReadonlyArray<JournalEntry> }> => {
   const checks = recordChecks()
-  const { kid, ...opened } = await openEnvelope(envelope, keySet, checks)
-  let checked: Awaited<ReturnType<typeof checkPayload>>
-  let events: ReadonlyArray<JournalEntry> = []
-  if ("payload" in opened) {
-    const member = faultOf(payloadShape, opened.payload)
-    if (member === undefined) {
-      const payload = opened.payload as unknown as Payload
-      checked = await checkPayload(payload, expectations, checks)
-      events = payload.events as unknown as ReadonlyArray<JournalEntry>
-    } else checks.fault("payload", { member, detail: "the member has not the form that it must have" })
-  }
+  const { kid, payload } = await openEvidence(evidence, keySet, checks)
+  const checked = payload && (await checkPayload(payload, expectations, checks))
   const verdict = checks.verdict()
   const isValid = verdict === "valid" && checked !== undefined
   return {
@@ -325,6 +223,6 @@ export const openAndVerify = async (
       ...(kid === undefined ? {} : { kid }),
       ...(isValid && checked !== undefined ? { proved: checked.proved } : {})
     },
-    events: isValid ? events : []
+    events: isValid && payload !== undefined ? (payload.events as unknown as ReadonlyArray<JournalEntry>) : []
   }
 }

@@ -1,5 +1,6 @@
 export { compareEvidence, type EvidenceComparison } from "./CompareEvidence.ts"
 export type { Expectations, KnownPasskey, RememberedHead } from "./Expectations.ts"
+export type { Envelope, Evidence } from "./OpenEvidence.ts"
 export type { JournalEntry } from "./Replay.ts"
 export { type ReplayedEvent, replayEvidence } from "./ReplayEvidence.ts"
 export {

@@ -149,6 +149,17 @@ describe("svc evidence verify", () => {
     })
   )
 
+  it.live("joins evidence with what continues it", () =>
+    Effect.gen(function* () {
+      const text = later.continuation(20, GENERATED + HOUR)
+      const continuation = signPayload(text, signingKey, "svc.evidence.continuation.v1")
+      const more = file("continuation.json", bytesOf(continuation))
+      const { exitCode, text: said } = yield* run(["verify", earlier, more, "--jwks", jwks])
+      assert.strictEqual(exitCode, 0)
+      assert.include(said, "head          21:")
+    })
+  )
+
   it.live("exits 3 for evidence of a version that it does not know", () =>
     Effect.gen(function* () {
       const next = file("next.json", bytesOf({ ...signPayload(earlierPayload), format: "svc.evidence.v9" }))
@@ -163,7 +174,7 @@ describe("svc evidence verify", () => {
       for (const words of [
         ["verify"],
         ["verify", earlier],
-        ["verify", earlier, laterFile, "--jwks", jwks],
+        ["verify", "-", "-", "--jwks", jwks],
         ["verify", earlier, "--jwks", jwks, "--head", "x"],
         ["verify", earlier, "--jwks", jwks, "--heads", "x"],
         ["replay", earlier, "--jwks", jwks, "--until", "x"],

@@ -83,14 +83,15 @@ const unlessEmpty = <A>(list: ReadonlyArray<A>): ReadonlyArray<A> | undefined =>
   list.length === 0 ? undefined : list
 
 /** What every command on evidence is given. */
-const readGiven = Effect.fnUntraced(function* (words: ReadonlyArray<string>, count: number) {
+const readGiven = Effect.fnUntraced(function* (words: ReadonlyArray<string>, take: "evidence" | "two") {
   const { files, options } = splitWords(words)
   const read = yield* readOptions(KINDS, options)
+  const isEnough = take === "two" ? files.length === 2 : files.length > 0
   yield* refuseUnless(
-    files.length === count && files.filter((file) => file === "-").length <= 1,
-    count === 1
-      ? "one file of evidence is needed, or - for the standard input"
-      : "two files of evidence are needed"
+    isEnough && files.filter((file) => file === "-").length <= 1,
+    take === "two"
+      ? "two files of evidence are needed"
+      : "a file of evidence is needed, or - for the standard input, which can be read once"
   )
   const jwks = yield* requiredOption(read.jwks, "jwks")
   const head = yield* headOf(read.head)
@@ -127,19 +128,21 @@ const sayingWhatCannotRun = <A, E>(
       )
   ) as Effect.Effect<A, E | CheckFailed>
 
+/** Evidence and what is given with it: at least one file. */
+type EvidenceParts = readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
+
 const readAll = (jwks: string, files: ReadonlyArray<string>) =>
   Effect.gen(function* () {
-    const evidence: Array<Uint8Array> = []
-    for (const file of files) evidence.push(yield* readEvidenceFile(file))
-    return { evidence, keySet: yield* readKeySet(jwks) }
+    const evidence = yield* Effect.forEach(files, readEvidenceFile)
+    return { evidence: evidence as unknown as EvidenceParts, keySet: yield* readKeySet(jwks) }
   })
 
 const say = (report: EvidenceReport, json: boolean) => Console.log(json ? asJson(report) : reportText(report))
 
 const verify: Command = {
   name: "evidence verify",
-  help: `svc evidence verify <file|->: verifies the evidence of a mandate, as it was received, in full: the signature, the chain of events, the
-approval with its passkey, and every decision, which is made again.
+  help: `svc evidence verify <file|-> [continuation...]: verifies the evidence of a mandate, as it was received, in full: the signature, the chain of events, the
+approval with its passkey, and every decision, which is made again. Continuations of it (?after_seq=) follow in their order.
 
 ${OPTIONS_HELP}
 
@@ -147,9 +150,9 @@ ${EXIT_HELP}`,
   run: (words) =>
     sayingWhatCannotRun(
       Effect.gen(function* () {
-        const { expectations, files, json, jwks } = yield* readGiven(words, 1)
+        const { expectations, files, json, jwks } = yield* readGiven(words, "evidence")
         const { evidence, keySet } = yield* readAll(jwks, files)
-        const report = yield* Effect.promise(() => verifyEvidence(evidence[0]!, keySet, expectations))
+        const report = yield* Effect.promise(() => verifyEvidence(evidence, keySet, expectations))
         yield* say(report, json)
         yield* endWith(report.verdict)
       })
@@ -164,7 +167,7 @@ const untilOf = Effect.fnUntraced(function* (text: string | undefined): Effect.f
 
 const replay: Command = {
   name: "evidence replay",
-  help: `svc evidence replay <file|->: verifies evidence, then prints event by event what was decided and how the mandate and its budgets stood
+  help: `svc evidence replay <file|-> [continuation...]: verifies evidence, then prints event by event what was decided and how the mandate and its budgets stood
 after it. Amounts are in minor units.
 
   --until seq=<number>      ends with this event
@@ -174,12 +177,10 @@ ${EXIT_HELP}`,
   run: (words) =>
     sayingWhatCannotRun(
       Effect.gen(function* () {
-        const { expectations, files, json, jwks, until } = yield* readGiven(words, 1)
+        const { expectations, files, json, jwks, until } = yield* readGiven(words, "evidence")
         const last = yield* untilOf(until)
         const { evidence, keySet } = yield* readAll(jwks, files)
-        const { events, report } = yield* Effect.promise(() =>
-          replayEvidence(evidence[0]!, keySet, expectations)
-        )
+        const { events, report } = yield* Effect.promise(() => replayEvidence(evidence, keySet, expectations))
         if (report.verdict !== "valid") {
           yield* say(report, json)
           return yield* endWith(report.verdict)
@@ -203,9 +204,9 @@ ${EXIT_HELP}`,
   run: (words) =>
     sayingWhatCannotRun(
       Effect.gen(function* () {
-        const { expectations, files, json, jwks } = yield* readGiven(words, 2)
+        const { expectations, files, json, jwks } = yield* readGiven(words, "two")
         const { evidence, keySet } = yield* readAll(jwks, files)
-        const [earlier, later] = evidence as [Uint8Array, Uint8Array]
+        const [earlier, later = earlier] = evidence
         const comparison = yield* Effect.promise(() =>
           compareEvidence({ earlier, later }, keySet, expectations)
         )
