@@ -22,7 +22,11 @@ import type { CreateMandateBody } from "@svc/protocol/Mandate"
 import { formatNanos, type Instant, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import { seededBytes } from "./ProgramHarness.ts"
-import { makeSoftwarePasskey, type SoftwareAlgorithm } from "./SoftwarePasskey.ts"
+import {
+  makeSoftwarePasskey,
+  type SoftwareAlgorithm,
+  type SoftwarePasskeyOptions
+} from "./SoftwarePasskey.ts"
 
 export const ORGANIZATION = "org_01jdxxxxxxxxxxxxxxxxxxxxxx"
 export const RP_ID = "svc.test"
@@ -155,9 +159,18 @@ export const termsOf = (body: JsonObject, mandate = identifierOf("mnd_", 1), now
 const COSE_KEY_OFFSET = 37 + 16 + 2
 
 /** A user's device, with its credential made. */
-export const makeDevice = (seed = 3, algorithm: SoftwareAlgorithm = -7) => {
+export const makeDevice = (
+  seed = 3,
+  algorithm: SoftwareAlgorithm | -257 = -7,
+  keyPair?: NonNullable<SoftwarePasskeyOptions["makeKeyPair"]>
+) => {
   const random = seededBytes(seed)
-  const passkey = makeSoftwarePasskey({ origin: ORIGIN, rpId: RP_ID, random, algorithm })
+  const options = { origin: ORIGIN, rpId: RP_ID, random }
+  const passkey = makeSoftwarePasskey(
+    keyPair === undefined
+      ? { ...options, algorithm: algorithm as SoftwareAlgorithm }
+      : { ...options, makeKeyPair: keyPair }
+  )
   const made = passkey.register({
     challenge: "",
     rp: { id: RP_ID },

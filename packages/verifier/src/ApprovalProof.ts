@@ -81,10 +81,19 @@ const checkAuthenticatorData = (approval: ApprovalRecord, bytes: Uint8Array, say
   }
 }
 
+const hostOf = (origin: string): string | undefined => {
+  try {
+    const url = new URL(origin)
+    return url.origin === origin ? url.hostname : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** An origin may use its own host or a parent domain of it as rp id (WebAuthn Level 3 section 5.1.4.1). */
 const isOfOrigin = (rpId: string, origin: string): boolean => {
-  const url = URL.parse(origin)
-  return url?.origin === origin && (url.hostname === rpId || url.hostname.endsWith(`.${rpId}`))
+  const host = hostOf(origin)
+  return host !== undefined && (host === rpId || host.endsWith(`.${rpId}`))
 }
 
 const verifySignature = async (

@@ -1,6 +1,8 @@
+import { generateKeyPairSync, sign as signNode } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { sealEventText } from "@svc/protocol/evidence/EventHash"
+import { encodeCbor } from "@svc/testkit/CborEncoder"
 import {
   approvalOf,
   at,
@@ -202,6 +204,56 @@ describe("verifyEvidence", () => {
     journal.approve(CREATED + HOUR, approvalOf(terms, makeDevice(5, algorithm)))
     const report = await verify(signPayload(journal.payload(CREATED + HOUR)))
     assert.strictEqual(statusOf(report, "approval_signature"), "pass")
+  })
+})
+
+describe("an approval with RS256", () => {
+  it("is verified, and refused under a modulus that is too short", async () => {
+    for (const [modulusLength, expected] of [
+      [2048, "pass"],
+      [1024, "fail"]
+    ] as const) {
+      const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength })
+      const { e = "", n = "" } = publicKey.export({ format: "jwk" })
+      const bytes = (text: string) => new Uint8Array(Buffer.from(text, "base64url"))
+      const coseKey = encodeCbor(
+        new Map<number, number | Uint8Array>([
+          [1, 3],
+          [3, -257],
+          [-1, bytes(n)],
+          [-2, bytes(e)]
+        ])
+      )
+      const sign = (data: Uint8Array) => new Uint8Array(signNode("sha256", data, privateKey))
+      const terms = termsOf(singleBody())
+      const journal = tellJournal(terms)
+      const rsa = makeDevice(6, -257, () => ({ algorithm: -257, coseKey, sign }))
+      journal.approve(CREATED + HOUR, approvalOf(terms, rsa))
+      const report = await verify(signPayload(journal.payload(CREATED + HOUR)))
+      assert.strictEqual(statusOf(report, "approval_signature"), expected)
+    }
+  })
+})
+
+describe("evidence that no service makes", () => {
+  it("is refused, whatever its terms lead to", async () => {
+    const text = rechained(({ events: [created] }) => {
+      created.occurred_at = "9998-06-01T00:00:00.000000000Z"
+      created.data.window = { starts_at: "9998-12-01T00:00:00Z", ends_at: "9999-12-31T00:00:00Z" }
+      created.data.approval_deadline = "9998-11-01T00:00:00Z"
+      created.data.policy.periods[0].unit = "YEAR"
+      created.data.time_zones[0].transitions = []
+    })
+    assert.strictEqual((await verify(signPayload(text), keySet, { timeZones: false })).verdict, "invalid")
+  })
+
+  it("is refused, whatever is put for the envelope or the key set", async () => {
+    for (const other of [{}, [], new Uint8Array(0), new Uint8Array(9), [null], [envelope, null]]) {
+      assert.notStrictEqual((await verify(other as object)).verdict, "valid")
+    }
+    for (const keys of [null, 1, "x", [], {}, { keys: {} }, { keys: [null, 1, []] }]) {
+      assert.deepStrictEqual(failed(await verify(envelope, keys)), ["key"])
+    }
   })
 })
 

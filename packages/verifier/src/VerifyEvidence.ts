@@ -204,6 +204,17 @@ export const verifyEvidence = async (
   return report
 }
 
+/** The rules throw for terms that no mandate can have, such as periods beyond the year 9999: then they are the fault. */
+const checkPayloadSafely: typeof checkPayload = async (payload, expectations, checks) => {
+  try {
+    return await checkPayload(payload, expectations, checks)
+  } catch (error) {
+    const detail = `the rules cannot be applied: ${error instanceof Error ? error.message : error}`
+    checks.fault("terms", { member: "/events", detail })
+    return undefined
+  }
+}
+
 /** {@link verifyEvidence}, with the events of evidence that is valid. */
 export const openAndVerify = async (
   evidence: Evidence,
@@ -212,7 +223,7 @@ export const openAndVerify = async (
 ): Promise<{ readonly report: EvidenceReport; readonly events: ReadonlyArray<JournalEntry> }> => {
   const checks = recordChecks()
   const { kid, payload } = await openEvidence(evidence, keySet, checks)
-  const checked = payload && (await checkPayload(payload, expectations, checks))
+  const checked = payload && (await checkPayloadSafely(payload, expectations, checks))
   const verdict = checks.verdict()
   const isValid = verdict === "valid" && checked !== undefined
   return {
