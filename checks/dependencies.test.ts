@@ -125,6 +125,20 @@ describe("dependencies", () => {
     assert.deepStrictEqual(all.find(({ name }) => name === "@svc/client")?.dependencies, [])
   })
 
+  it("lets the verifier import the rules of the domain, and neither ports nor effects", () => {
+    const verifier = named("@svc/verifier")
+    assert.isAbove(verifier.length, 10)
+    assert.deepStrictEqual(
+      offences(verifier, (specifier) => {
+        if (specifier.startsWith(".") || packageOf(specifier) === "@svc/protocol") return false
+        return !/^(?:@svc\/domain\/(?:calendar|mandate|policy|approval)\/|@noble\/hashes\/|effect\/Result$)/u.test(
+          specifier
+        )
+      }),
+      []
+    )
+  })
+
   it("points dependencies one way", () => {
     const allowed = (name: string) => MAY_IMPORT.find(([who]) => who.test(name))?.[1] ?? /^$/
     assert.deepStrictEqual(

@@ -20,7 +20,7 @@ import {
   MAX_ATTRIBUTES
 } from "@svc/protocol/Authorization"
 import { OPENING_BYTES } from "@svc/protocol/evidence/Commitment"
-import { MAX_EVIDENCE_PAYLOAD_BYTES } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { MAX_EVIDENCE_PAYLOAD_BYTES } from "@svc/protocol/evidence/ReadEnvelope"
 import { MAX_JSON_DEPTH } from "@svc/protocol/json/StrictJson"
 import * as Mandate from "@svc/protocol/Mandate"
 import { MAX_PROBLEM_ERRORS } from "@svc/protocol/Problem"

@@ -8,10 +8,10 @@ import {
   type VerifiedRegistration
 } from "@svc/domain/ports/PasskeyVerifier"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import { rawEcdsaSignature } from "@svc/protocol/crypto/EcdsaSignature"
 import { Effect, Layer, Redacted, Result } from "effect"
 import { checkClientData } from "./ClientData.ts"
 import { ACCEPTED_ALGORITHMS, acceptedAlgorithm, ES256 } from "./CredentialKey.ts"
-import { isDerP256Signature } from "./EcdsaSignature.ts"
 import type { PasskeyFault } from "./PasskeyFault.ts"
 
 /** Longest credential id, in bytes (WebAuthn Level 3 section 7.1). */
@@ -138,7 +138,7 @@ const verifyAssertion: VerifyAssertion = Effect.fn("PasskeyVerifier.verifyAssert
   const publicKey = yield* checked(bytesOf(credential.publicKey))
   const algorithm = yield* attempt(() => acceptedAlgorithm(publicKey))
   yield* ensure(algorithm !== undefined, "public_key_not_accepted")
-  yield* ensure(algorithm !== ES256 || isDerP256Signature(signature), "signature_malformed")
+  yield* ensure(algorithm !== ES256 || rawEcdsaSignature(signature) !== undefined, "signature_malformed")
   const { verified, authenticationInfo } = yield* attempt(() =>
     verifyAuthenticationResponse({
       response: {

@@ -2,10 +2,15 @@ import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { dateOfDayNumber, dayNumberOf, type LocalDate } from "@svc/domain/calendar/LocalDate"
-import { firstInstantOf, localDateOf, prepareZone, TimeZoneTable } from "@svc/domain/calendar/TimeZoneTable"
+import {
+  firstInstantOf,
+  isTimeZoneTable,
+  localDateOf,
+  prepareZone,
+  type TimeZoneTable
+} from "@svc/domain/calendar/TimeZoneTable"
 import { TimeZones } from "@svc/domain/ports/TimeZones"
 import * as Effect from "effect/Effect"
-import * as Schema from "effect/Schema"
 import * as fc from "fast-check"
 import { TIME_ZONE_NAMES } from "./TimeZoneNames.ts"
 import { FIRST_YEAR_OF_CHANGES, layer as timeZonesIntl } from "./TimeZonesIntl.ts"
@@ -99,7 +104,7 @@ layer(timeZonesIntl)("TimeZonesIntl", (it) => {
     })
   )
 
-  it.effect("reaches back to local mean time, and gives tables that the schema accepts", () =>
+  it.effect("reaches back to local mean time, and gives tables that a reader accepts", () =>
     Effect.gen(function* () {
       const table = yield* tableOf("America/New_York", "1304-01-01T00:00:00Z", "2047-01-01T00:00:00Z")
       assert.strictEqual(table.offset_seconds, -17_762)
@@ -107,7 +112,7 @@ layer(timeZonesIntl)("TimeZonesIntl", (it) => {
         at: "1883-11-18T17:00:00Z",
         offset_seconds: -5 * HOUR_SECONDS
       })
-      assert.deepStrictEqual(Schema.decodeUnknownSync(TimeZoneTable)(table), table)
+      assert.isTrue(isTimeZoneTable(table))
       const again = yield* tableOf("America/New_York", "1304-01-01T00:00:00Z", "2047-01-01T00:00:00Z")
       assert.deepStrictEqual(again, table)
     })

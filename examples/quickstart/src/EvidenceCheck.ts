@@ -1,15 +1,18 @@
-import { verifyEvidence, verifyEvidenceBytes } from "@svc/protocol/evidence/EvidenceEnvelope"
-import { Result } from "effect"
-import { type Json, say } from "./Caller.ts"
+import { replayEvidence } from "@svc/verifier"
+import { say } from "./Caller.ts"
 
 /**
- * Verifies the signature of an evidence envelope, then prints its events. Pass the bytes where you have them, since parsed
- * JSON does not show duplicate members.
+ * Verifies evidence in full, then prints its events and what they prove. Pass the bytes where you have them, since parsed JSON
+ * does not show duplicate members.
  */
-export const checkEvidence = (envelope: unknown, keySet: unknown): void => {
-  const verified =
-    envelope instanceof Uint8Array ? verifyEvidenceBytes(envelope, keySet) : verifyEvidence(envelope, keySet)
-  if (Result.isFailure(verified)) throw new Error(`the evidence does not verify: ${verified.failure.reason}`)
-  const { events } = verified.success.payload as unknown as { readonly events: ReadonlyArray<Json> }
-  for (const event of events) say(`   ${event.seq} ${event.type} ${event.occurred_at} (${event.source})`)
+export const checkEvidence = async (envelope: Uint8Array | object, keySet: unknown): Promise<void> => {
+  const { events, report } = await replayEvidence(envelope, keySet)
+  const { checks, proved, verdict } = report
+  if (proved === undefined) {
+    const failed = checks.filter(({ status }) => status === "fail")
+    const why = failed.map(({ detail, name }) => `${name}: ${detail}`).join("; ")
+    throw new Error(`the evidence is ${verdict}: ${why}`)
+  }
+  for (const { event } of events) say(`   ${event.seq} ${event.type} ${event.occurred_at} (${event.source})`)
+  say(`   ${proved.decisions_rerun} decisions made again, with the same outcome; head ${proved.head.hash}`)
 }

@@ -105,7 +105,7 @@ const walk = async (caller: Caller): Promise<void> => {
   await decline(await openSession(caller, other, `${subject}_2`))
   say(`the mandate is ${expect(await caller.get(`/v1/mandates/${other}`), 200).body.state}`)
   step("The evidence of the first mandate is fetched and verified")
-  checkEvidence(
+  await checkEvidence(
     expect(await caller.get(`/v1/mandates/${mandate}/evidence`), 200).body,
     expect(await caller.get("/.well-known/jwks.json"), 200).body
   )

@@ -1,10 +1,10 @@
-/** Verifies an evidence envelope from standard input with the key set of the development server, and prints its events. */
+/** Verifies evidence from standard input with the key set of the development server, and prints its events. */
 import { buffer } from "node:stream/consumers"
 import { expect, isHelpPrinted, say, withCaller } from "./Caller.ts"
 import { checkEvidence } from "./EvidenceCheck.ts"
 
-const HELP = `npm run --silent verify < evidence.json: verifies an evidence envelope, as GET /v1/mandates/{mandate_id}/evidence gives
-it, with the key set of the development server, and prints its events. The server must be running.`
+const HELP = `npm run --silent verify < evidence.json: verifies evidence, as GET /v1/mandates/{mandate_id}/evidence gives it, in full,
+with the key set of the development server, and prints its events. The server must be running; svc evidence verify needs none.`
 
 const EX_USAGE = 64
 
@@ -15,7 +15,7 @@ else if (process.argv.length > 2) {
 } else {
   await withCaller(async (caller) => {
     const keySet = expect(await caller.get("/.well-known/jwks.json"), 200).body
-    checkEvidence(await buffer(process.stdin), keySet)
+    await checkEvidence(await buffer(process.stdin), keySet)
     say("evidence verified")
   })
 }

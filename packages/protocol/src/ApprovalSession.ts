@@ -3,7 +3,7 @@ import { CALLER_DUTIES } from "./CallerDuties.ts"
 import { described } from "./Described.ts"
 import { ApprovalSessionId, MandateId } from "./Identifier.ts"
 import { textBetween } from "./Text.ts"
-import { serviceTimestamp } from "./Timestamp.ts"
+import { serviceTimestamp } from "./TimestampSchema.ts"
 
 /** Longest `return_url`, in code points. */
 export const RETURN_URL_MAX_CODE_POINTS = 2048

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 import { CALLER_DUTIES } from "./CallerDuties.ts"
 import { described } from "./Described.ts"
-import { Commitment, CommitmentOpening } from "./evidence/Commitment.ts"
+import { Commitment, CommitmentOpening } from "./evidence/CommitmentSchema.ts"
 import { AuthorizationId, MandateId } from "./Identifier.ts"
 import { Amount, AttributeName, Counter, CurrencyCode, integerBetween } from "./Mandate.ts"
 import { Text } from "./Text.ts"
-import { callerTimestamp, requestTimestamp, serviceTimestamp } from "./Timestamp.ts"
+import { callerTimestamp, requestTimestamp, serviceTimestamp } from "./TimestampSchema.ts"
 
 /** Most attributes of a proposed action. */
 export const MAX_ATTRIBUTES = 50

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { described } from "./Described.ts"
 import { AuthorizationId, EventId, MandateId } from "./Identifier.ts"
 import { PositiveInteger } from "./Mandate.ts"
-import { serviceTimestamp } from "./Timestamp.ts"
+import { serviceTimestamp } from "./TimestampSchema.ts"
 
 /** Types of the events of a mandate's stream (part 7). */
 export const JournalEventType = Schema.Literals([
@@ -27,17 +27,6 @@ export type JournalEventType = typeof JournalEventType.Type
 /** Whether the service established a fact itself or recorded what a caller reported. */
 export const EventSource = Schema.Literals(["SERVICE_VERIFIED", "CALLER_REPORTED"])
 export type EventSource = typeof EventSource.Type
-
-const CALLER_REPORTED: ReadonlySet<JournalEventType> = new Set<JournalEventType>([
-  "authorization.committed",
-  "authorization.cancelled",
-  "authorization.outcome_conflict",
-  "authorization.refund_reported"
-])
-
-/** The source of an event follows from its type (part 7). */
-export const sourceOf = (type: JournalEventType): EventSource =>
-  CALLER_REPORTED.has(type) ? "CALLER_REPORTED" : "SERVICE_VERIFIED"
 
 const EXAMPLE_HASH = "cvQ2P1OuvyGVpcvdHWh2G-djv_bzsPy64Z3JMOLPY3E"
 

@@ -4,7 +4,7 @@ import { CALLER_DUTIES } from "./CallerDuties.ts"
 import { described } from "./Described.ts"
 import { MandateId } from "./Identifier.ts"
 import { Text, textBetween } from "./Text.ts"
-import { callerTimestamp, requestTimestamp, serviceTimestamp } from "./Timestamp.ts"
+import { callerTimestamp, requestTimestamp, serviceTimestamp } from "./TimestampSchema.ts"
 
 /** Largest amount and largest count the interface can carry: 2^53-1. */
 export const MAX_SAFE_INTEGER = 9007199254740991

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { described } from "./Described.ts"
 import { PasskeyId } from "./Identifier.ts"
-import { serviceTimestamp } from "./Timestamp.ts"
+import { serviceTimestamp } from "./TimestampSchema.ts"
 
 /** A passkey of a subject as GET /v1/subjects/{subject_reference}/passkeys lists it (part 6). */
 export const Passkey = Schema.Struct({

@@ -8,9 +8,9 @@ import {
   NANOS_PER_MILLISECOND,
   NANOS_PER_SECOND,
   normalizeTimestamp,
-  parseTimestamp,
-  Timestamp
+  parseTimestamp
 } from "./Timestamp.ts"
+import { Timestamp } from "./TimestampSchema.ts"
 
 const RFC_3339 = "rfc3339-and-formats/date-time.json"
 

@@ -11,13 +11,14 @@ import type { DomainRefusal, ProblemFacts } from "@svc/domain/programs/RefusalPr
 import { BillingAccountRequired } from "@svc/domain/Refusals"
 import { problemHeaders, problemOf, Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
-import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
-import { Cause, Clock, Context, Effect, Exit, Option, Redacted, Result } from "effect"
+import { verifyEvidence } from "@svc/verifier"
+import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
 import { withinTransaction } from "./HostTransaction.ts"
@@ -45,7 +46,10 @@ export interface Service {
     organizationId: string,
     options?: { readonly scopes?: ReadonlyArray<ApiKeyScope>; readonly expiresAt?: string }
   ) => Promise<{ readonly id: string; readonly key: string }>
-  /** The payload of an evidence envelope that this service has signed; throws a `TypeError` that says why it is not one. */
+  /**
+   * The payload of an evidence envelope that this service has signed, verified in full by `@svc/verifier`, which also gives a
+   * report. Throws a `TypeError` that says what is wrong with it.
+   */
   readonly verifyEvidence: (envelope: unknown) => Promise<JsonObject>
   /**
    * Runs calls within a transaction that the host has begun on `client`, a connection of `pg`: they are recorded with
@@ -285,9 +289,7 @@ export const createService = (given: ServiceOptions): Service => {
       ),
     verifyEvidence: async (envelope) => {
       const keySet = await run(Effect.flatMap(Signer, (signer) => signer.keySet))
-      const verified = verifyEvidence(envelope, keySet)
-      if (Result.isSuccess(verified)) return verified.success.payload
-      throw new TypeError(`The evidence is not valid: ${verified.failure.reason}.`)
+      return payloadOf(envelope, keySet)
     },
     ready: async () => {
       await runtime.opened()
@@ -295,6 +297,18 @@ export const createService = (given: ServiceOptions): Service => {
     close: runtime.close,
     [ServiceParts]: { runtime, app, mounts, baseUrl: options.baseUrl }
   }
+}
+
+/** The payload of evidence that is valid. */
+const payloadOf = async (envelope: unknown, keySet: object): Promise<JsonObject> => {
+  // Members that a getter gives are read once.
+  const received = typeof envelope === "object" ? { ...envelope } : {}
+  const { checks, verdict } = await verifyEvidence(received, keySet)
+  if (verdict === "valid" && "payload" in received) {
+    return JSON.parse(new TextDecoder().decode(decodeBase64Url(String(received.payload))))
+  }
+  const failed = checks.find(({ status }) => status === "fail")
+  throw new TypeError(`The evidence is ${verdict}: ${failed?.name}: ${failed?.detail}.`)
 }
 
 /** Whether a path is one of a service's faces. */

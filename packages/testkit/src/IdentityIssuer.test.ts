@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { jwkThumbprint } from "@svc/protocol/evidence/KeySet"
+import { jwkThumbprint } from "@svc/protocol/evidence/JwkThumbprint"
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { makeIdentityIssuer } from "./IdentityIssuer.ts"
 

@@ -1,6 +1,7 @@
 import { p256 } from "@noble/curves/nist.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { type JsonWebKeyEs256, jwkThumbprint, publicKeyToJwk } from "@svc/protocol/evidence/KeySet"
+import { jwkThumbprint } from "@svc/protocol/evidence/JwkThumbprint"
+import { type JsonWebKeyEs256, publicKeyToJwk } from "@svc/protocol/evidence/KeySet"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { CompactSign, type CryptoKey, importJWK } from "jose"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { sourceOf } from "@svc/protocol/EventSource"
 import { sealEventText } from "@svc/protocol/evidence/EventHash"
-import { sourceOf } from "@svc/protocol/Journal"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { collectChecks } from "./AuditLog.ts"
 import { type Recorded, recountJournals } from "./JournalRecount.ts"

@@ -1,12 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Signer } from "@svc/domain/ports/Signer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import {
-  EVIDENCE_FORMAT,
-  evidenceSigningInput,
-  verifyEvidence
-} from "@svc/protocol/evidence/EvidenceEnvelope"
-import { jwkThumbprint } from "@svc/protocol/evidence/KeySet"
+import { evidenceSigningInput, verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { jwkThumbprint } from "@svc/protocol/evidence/JwkThumbprint"
+import { EVIDENCE_FORMAT } from "@svc/protocol/evidence/ReadEnvelope"
 import { Effect, type Layer, Result } from "effect"
 
 /** How many signatures are looked at: enough that r or s begins with a zero byte in some of them. */

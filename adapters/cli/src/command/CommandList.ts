@@ -98,6 +98,14 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: {
+      "evidence verify": "verifies the evidence of a mandate, offline and in full",
+      "evidence replay": "verifies evidence and prints it event by event, with each decision and budget",
+      "evidence diff": "verifies that later evidence continues earlier evidence"
+    },
+    load: async () => (await import("./EvidenceCommands.ts")).evidenceCommands
+  },
+  {
+    summaries: {
       "webhook verify": "verifies the signature of a webhook, whose raw body it reads from standard input"
     },
     load: async () => (await import("./WebhookCommands.ts")).webhookCommands

@@ -122,7 +122,7 @@ Prints the result in one line. Exits 0 if the signature is valid, 1 if it is not
       const { reason } = verified.failure
       const detail = detailOf(reason, { header, now, toleranceSeconds })
       yield* Console.log(given.json ? JSON.stringify({ valid: false, reason, detail }) : `invalid: ${detail}`)
-      return yield* new CheckFailed()
+      return yield* new CheckFailed({})
     }
     const signedAt = formatInstant(BigInt(verified.success.timestamp) * NANOS_PER_SECOND)
     yield* Console.log(

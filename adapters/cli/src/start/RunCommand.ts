@@ -9,8 +9,8 @@ const EXIT_FAILURE = 1
 /** Files that a command creates, an embedded database too, are private to its user. */
 const PRIVATE_UMASK = 0o077
 
-/** A check whose result is negative, which the command has already printed: exit code 1. */
-export class CheckFailed extends Data.TaggedError("CheckFailed")<Record<never, never>> {}
+/** A check whose result is negative, which the command has already printed: exit code 1 unless it says another. */
+export class CheckFailed extends Data.TaggedError("CheckFailed")<{ readonly exitCode?: number }> {}
 
 /** The reader of the output has closed it, as `head` does. */
 class OutputClosed extends Data.TaggedError("OutputClosed")<Record<never, never>> {}
@@ -75,8 +75,11 @@ const faultOf = (failure: unknown): StartFault | undefined => {
   return failure instanceof HttpServerError.ServeError ? listenFault(failure.cause as ListenError) : undefined
 }
 
-const exitCodeOf = (failure: unknown): number =>
-  failure instanceof OutputClosed ? EXIT_OUTPUT_CLOSED : (faultOf(failure)?.exitCode ?? EXIT_FAILURE)
+const exitCodeOf = (failure: unknown): number => {
+  if (failure instanceof OutputClosed) return EXIT_OUTPUT_CLOSED
+  const { exitCode } = failure instanceof CheckFailed ? failure : (faultOf(failure) ?? {})
+  return exitCode ?? EXIT_FAILURE
+}
 
 const report = (name: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const failure = failureOf(cause)

@@ -5,7 +5,6 @@
  * give the same periods on every host and when evidence is checked offline (parts 4 and 7).
  */
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import * as Schema from "effect/Schema"
 import { type DayNumber, dateOfDayNumber, dayNumberOf, daysInMonth, type LocalDate } from "./LocalDate.ts"
 
 const SECONDS_PER_DAY = 86_400
@@ -18,31 +17,22 @@ const MAX_TRANSITIONS = 20_000
 
 const WHOLE_SECOND = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})Z$/
 
-const OffsetSeconds = Schema.Int.check(
-  Schema.isBetween({ minimum: -MAX_OFFSET_SECONDS, maximum: MAX_OFFSET_SECONDS })
-)
-
-const Transition = Schema.Struct({
-  at: Schema.String.check(
-    Schema.makeFilter((at: string) => secondOfText(at) !== undefined || "a UTC timestamp of a whole second")
-  ),
-  offset_seconds: OffsetSeconds
-})
+/** A change of offset: `offset_seconds` east of UTC applies from `at`, which is RFC 3339 in UTC, in whole seconds. */
+export interface ZoneTransition {
+  readonly at: string
+  readonly offset_seconds: number
+}
 
 /**
  * The table as in the journal (`time_zones` of `mandate.created`): `offset_seconds` east of UTC at the table's start, and every
- * later change with the offset that applies from `at`. `at` is RFC 3339 in UTC, in whole seconds, strictly ascending.
+ * later change with the offset that applies from `at`, strictly ascending.
  */
-export const TimeZoneTable = Schema.Struct({
-  name: Schema.String,
-  tzdb_version: Schema.String,
-  offset_seconds: OffsetSeconds,
-  transitions: Schema.Array(Transition).check(
-    Schema.isMaxLength(MAX_TRANSITIONS),
-    Schema.makeFilter((transitions) => isAscending(transitions) || "transitions in strictly ascending order")
-  )
-})
-export interface TimeZoneTable extends Schema.Schema.Type<typeof TimeZoneTable> {}
+export interface TimeZoneTable {
+  readonly name: string
+  readonly tzdb_version: string
+  readonly offset_seconds: number
+  readonly transitions: ReadonlyArray<ZoneTransition>
+}
 
 /**
  * A table prepared for look-ups. Segment `i` runs from `startsAt[i]` up to `startsAt[i + 1]`, the first without a beginning
@@ -59,7 +49,7 @@ export interface ZoneClock {
 /**
  * Prepares a table for look-ups.
  *
- * The table must satisfy the schema {@link TimeZoneTable}: decode tables from outside first.
+ * The table must satisfy {@link isTimeZoneTable}: check tables from outside first.
  * Throws a `RangeError` on a transition that is no timestamp.
  */
 export const prepareZone = (table: TimeZoneTable): ZoneClock => {
@@ -124,9 +114,20 @@ const firstIndex = (values: ReadonlyArray<number>, passes: (value: number) => bo
   return low
 }
 
-const isAscending = (transitions: ReadonlyArray<{ readonly at: string }>): boolean =>
-  // Timestamps in a fixed form sort as text.
-  transitions.every(({ at }, i) => i === 0 || transitions[i - 1]!.at < at)
+const isOffset = (seconds: number): boolean =>
+  Number.isInteger(seconds) && Math.abs(seconds) <= MAX_OFFSET_SECONDS
+
+/** Whether a table has offsets that exist, and transitions at whole seconds in strictly ascending order. */
+export const isTimeZoneTable = ({ offset_seconds, transitions }: TimeZoneTable): boolean =>
+  isOffset(offset_seconds) &&
+  transitions.length <= MAX_TRANSITIONS &&
+  transitions.every(
+    (transition, index) =>
+      secondOfText(transition.at) !== undefined &&
+      isOffset(transition.offset_seconds) &&
+      // Timestamps in a fixed form sort as text.
+      (index === 0 || transitions[index - 1]!.at < transition.at)
+  )
 
 /** Seconds since the epoch of a UTC timestamp without a fraction; undefined for any other text. */
 const secondOfText = (at: string): number | undefined => {

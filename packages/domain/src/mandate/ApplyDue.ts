@@ -4,7 +4,8 @@ import type { JournalFact } from "./JournalFact.ts"
 import type { MandateState, StreamState } from "./MandateState.ts"
 import { prepareTerms } from "./PreparedTerms.ts"
 
-interface DueTransition {
+/** A transition that time alone brings, and the instant at which it is due. */
+export interface DueTransition {
   readonly at: Instant
   readonly fact: JournalFact
 }
@@ -51,7 +52,7 @@ const authorizationExpiry = (stream: StreamState): DueTransition | undefined => 
  * The next transition that time alone will bring. At one instant activation comes first, then authorizations in
  * order of creation, then the end of the mandate (part 4).
  */
-const nextTransition = (stream: StreamState): DueTransition | undefined => {
+export const nextTransition = (stream: StreamState): DueTransition | undefined => {
   const mandate = mandateTransition(stream.mandate)
   const authorization = authorizationExpiry(stream)
   if (mandate === undefined || authorization === undefined) return mandate ?? authorization

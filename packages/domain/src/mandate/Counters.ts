@@ -1,4 +1,3 @@
-import { MAX_SAFE_INTEGER } from "@svc/protocol/Mandate"
 import type { Counters } from "./MandateState.ts"
 
 export const NO_USE: Counters = {
@@ -37,13 +36,14 @@ export const addLate = (counters: Counters, amount: bigint): Counters => ({
   lateExecutions: counters.lateExecutions + 1
 })
 
-const LARGEST = BigInt(MAX_SAFE_INTEGER)
+const LARGEST = BigInt(Number.MAX_SAFE_INTEGER)
 
 /**
  * A sum as the interface carries it. Late use is counted over every cap and may pass 2^53-1; what is shown stops
  * there, while decisions keep to the exact sum.
  */
-export const shownAmount = (amount: bigint): number => (amount > LARGEST ? MAX_SAFE_INTEGER : Number(amount))
+export const shownAmount = (amount: bigint): number =>
+  amount > LARGEST ? Number.MAX_SAFE_INTEGER : Number(amount)
 
 /** The six counters of the interface. */
 export const shownCounters = (counters: Counters) => ({

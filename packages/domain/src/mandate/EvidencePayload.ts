@@ -1,4 +1,4 @@
-import { CONTINUATION_FORMAT, EVIDENCE_FORMAT } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { CONTINUATION_FORMAT, EVIDENCE_FORMAT } from "@svc/protocol/evidence/ReadEnvelope"
 import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"

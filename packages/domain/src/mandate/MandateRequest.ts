@@ -2,7 +2,7 @@ import { minorUnit } from "@svc/protocol/Currency"
 import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { jsonPointer } from "@svc/protocol/json/JsonPointer"
-import { type CreateMandateBody, MAX_SAFE_INTEGER, type Period, type Policy } from "@svc/protocol/Mandate"
+import type { CreateMandateBody, Period, Policy } from "@svc/protocol/Mandate"
 import type { MemberFault } from "@svc/protocol/Problem"
 import { repeatedEntries } from "@svc/protocol/request/RepeatedEntries"
 import {
@@ -51,7 +51,7 @@ const filledPolicy = (body: CreateMandateBody): Policy => {
     ...body.policy,
     min_amount: body.policy.min_amount ?? 1,
     ...(body.kind === "RECURRING"
-      ? { max_total_amount: body.policy.max_total_amount ?? MAX_SAFE_INTEGER }
+      ? { max_total_amount: body.policy.max_total_amount ?? Number.MAX_SAFE_INTEGER }
       : {}),
     ...(periods === undefined ? {} : { periods })
   } as Policy

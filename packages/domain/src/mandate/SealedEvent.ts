@@ -1,6 +1,7 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { sourceOf } from "@svc/protocol/EventSource"
 import { sealEventText } from "@svc/protocol/evidence/EventHash"
-import { type JournalEvent, sourceOf } from "@svc/protocol/Journal"
+import type { JournalEvent } from "@svc/protocol/Journal"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { webhookBody } from "@svc/protocol/webhook/WebhookBody"
 import type { JournalFact } from "./JournalFact.ts"

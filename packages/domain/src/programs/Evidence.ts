@@ -1,11 +1,10 @@
 import { encodeBase64Url, encodeBase64UrlBytes } from "@svc/protocol/Base64Url"
 import {
-  CONTINUATION_FORMAT,
-  EVIDENCE_FORMAT,
   type EvidenceContinuation,
   type EvidenceEnvelope,
   evidenceHeader
 } from "@svc/protocol/evidence/EvidenceEnvelope"
+import { CONTINUATION_FORMAT, EVIDENCE_FORMAT } from "@svc/protocol/evidence/ReadEnvelope"
 import { integerBetween, MAX_SAFE_INTEGER } from "@svc/protocol/Mandate"
 import { Effect, Stream } from "effect"
 import { EvidenceReads } from "../engine/EvidenceReads.ts"

@@ -8,7 +8,7 @@ import { CreateMandateBody, Mandate, MandateStateName, PeriodEntry, RevokeMandat
 import { KEYED_ROUTES } from "../request/KeyedRoute.ts"
 import { listPage } from "../request/ListPage.ts"
 import { Text } from "../Text.ts"
-import { requestTimestamp } from "../Timestamp.ts"
+import { requestTimestamp } from "../TimestampSchema.ts"
 import { lifecycleProblems, readProblems } from "./ApiProblems.ts"
 import { idempotencyHeader, listQuery, mandateParams, periodsLimit } from "./RequestParts.ts"
 import { pathOf } from "./RoutePath.ts"

@@ -3,7 +3,8 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
 import { byteVectors } from "../../test/ByteVectors.ts"
 import { decodeBase64Url, encodeBase64Url } from "../Base64Url.ts"
-import { Commitment, CommitmentOpening, commitmentOf, OPENING_BYTES, openingMatches } from "./Commitment.ts"
+import { commitmentOf, OPENING_BYTES, openingMatches } from "./Commitment.ts"
+import { Commitment, CommitmentOpening } from "./CommitmentSchema.ts"
 
 describe("a commitment (part 5)", () => {
   it.each(byteVectors.commitment)(

@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { p256 } from "@noble/curves/nist.js"
 import * as Schema from "effect/Schema"
 import { byteVectors } from "../../test/ByteVectors.ts"
-import { JsonWebKeyEs256, jwkThumbprint, KeySet, publicKeyToJwk } from "./KeySet.ts"
+import { jwkThumbprint } from "./JwkThumbprint.ts"
+import { JsonWebKeyEs256, KeySet, publicKeyToJwk } from "./KeySet.ts"
 
 const keySet = byteVectors.evidence.key_set
 const key = keySet.keys[0]!

@@ -1,9 +1,8 @@
-import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
 import { BASE64URL_OF_32_BYTES, encodeBase64Url } from "../Base64Url.ts"
 import { isP256PublicKey, P256_COORDINATE_BYTES } from "../crypto/P256.ts"
 import { described } from "../Described.ts"
-import { canonicalBytes } from "../json/CanonicalJson.ts"
+import { jwkThumbprint } from "./JwkThumbprint.ts"
 
 const Coordinate = Schema.String.check(Schema.isPattern(BASE64URL_OF_32_BYTES))
 
@@ -42,10 +41,6 @@ export const KeySet = Schema.Struct({
   )
 })
 export type KeySet = typeof KeySet.Type
-
-/** The RFC 7638 thumbprint (SHA-256, base64url) of an EC key: its `kid`. */
-export const jwkThumbprint = (key: Readonly<Pick<JsonWebKeyEs256, "crv" | "kty" | "x" | "y">>): string =>
-  encodeBase64Url(sha256(canonicalBytes({ crv: key.crv, kty: key.kty, x: key.x, y: key.y })))
 
 /**
  * The published form of a public key given as an uncompressed point of 65 bytes. Throws a `RangeError`

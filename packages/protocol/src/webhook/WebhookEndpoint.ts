@@ -4,7 +4,7 @@ import { DeliveryId, EventId, WebhookEndpointId } from "../Identifier.ts"
 import { JournalEventType } from "../Journal.ts"
 import { Counter, integerBetween, listBetween } from "../Mandate.ts"
 import { Text, textBetween } from "../Text.ts"
-import { serviceTimestamp } from "../Timestamp.ts"
+import { serviceTimestamp } from "../TimestampSchema.ts"
 
 /** Longest target of an endpoint, in code points. */
 export const WEBHOOK_URL_MAX_CODE_POINTS = 2048

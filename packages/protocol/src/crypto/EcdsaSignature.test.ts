@@ -1,18 +1,21 @@
-import { generateKeyPairSync, sign } from "node:crypto"
+import { generateKeyPairSync, sign, verify } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
-import { isDerP256Signature } from "./EcdsaSignature.ts"
+import { rawEcdsaSignature } from "./EcdsaSignature.ts"
 
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"))
 const filled = (byte: string) => byte.repeat(32)
 
-describe("isDerP256Signature", () => {
+describe("rawEcdsaSignature", () => {
   it("takes every signature that OpenSSL makes, and none of its bytes missing or added", () => {
-    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     for (let round = 0; round < 300; round++) {
       const signature = new Uint8Array(sign("sha256", Buffer.from([round]), privateKey))
-      assert.isTrue(isDerP256Signature(signature))
-      assert.isFalse(isDerP256Signature(signature.subarray(0, -1)))
-      assert.isFalse(isDerP256Signature(Uint8Array.from([...signature, 0])))
+      const raw = rawEcdsaSignature(signature)
+      assert.isDefined(raw)
+      const key = { key: publicKey, dsaEncoding: "ieee-p1363" } as const
+      assert.isTrue(verify("sha256", Buffer.from([round]), key, raw))
+      assert.isUndefined(rawEcdsaSignature(signature.subarray(0, -1)))
+      assert.isUndefined(rawEcdsaSignature(Uint8Array.from([...signature, 0])))
     }
   })
 
@@ -36,6 +39,6 @@ describe("isDerP256Signature", () => {
     ["", false, "nothing"],
     [`${filled("11")} ${filled("22")}`, false, "r then s without DER"]
   ])("%s is %s: %s", (bytes, expected) => {
-    assert.strictEqual(isDerP256Signature(hex(bytes)), expected)
+    assert.strictEqual(rawEcdsaSignature(hex(bytes)) !== undefined, expected)
   })
 })
