@@ -57,7 +57,13 @@ export const meteredSigner = ({
       // Without a key there is no signature to ask for, which counts as one that failed.
       current: Effect.map(
         counted(current, (result) => result !== "ok"),
-        ({ kid, sign }) => ({ kid, sign: (data) => counted(sign(data), () => true) })
+        ({ begin, kid }) => ({
+          kid,
+          begin: () => {
+            const { signature, update } = begin()
+            return { update, signature: counted(signature, () => true) }
+          }
+        })
       )
     }))
   )
