@@ -46,6 +46,7 @@ const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@svc/signer": ["engine"],
   "@svc/store-memory": ["mandate", "webhook", "approval", "organization", "engine"],
   "@svc/store-postgres": ["mandate", "webhook", "approval", "organization", "engine"],
+  "@svc/telemetry": ["webhook"],
   "@svc/time-zones": ["calendar"]
 }
 

@@ -21,8 +21,9 @@ import type { Tarball } from "./Tarballs.ts"
 /** Longest that the oldest Node may take to install, in milliseconds. */
 const SETUP_MS = 300_000
 
-/** Suites for a runner of tests, which their users install themselves. */
-const FOR_TEST_RUNNERS = /^@svc\/testkit\/(?:SignerSuite|StoreContract)$/u
+/** What needs a runner of tests or fast-check, which its users install themselves. */
+const FOR_TEST_RUNNERS =
+  /^(?:@svc\/testkit\/(?:SignerSuite|StoreContract|Arbitraries|LifecycleCommands|LifecycleProperty)|svc\/testkit\/properties)$/u
 
 const LIFECYCLE = {
   decision: "ALLOW",

@@ -13,6 +13,7 @@ import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
+import { StoreStatistics } from "@svc/domain/ports/StoreStatistics"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
@@ -55,6 +56,7 @@ import { makeOrganizations } from "./ports/PostgresOrganizations.ts"
 import { makeReads } from "./ports/PostgresReads.ts"
 import { makeSealedSecrets } from "./ports/PostgresSealedSecrets.ts"
 import { makeSigningKeyRecords } from "./ports/PostgresSigningKeys.ts"
+import { makeStoreStatistics } from "./ports/PostgresStatistics.ts"
 import { makeSubjects } from "./ports/PostgresSubjects.ts"
 import { makeWebhooks } from "./ports/PostgresWebhooks.ts"
 
@@ -197,7 +199,13 @@ export const checkSession = (
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.timeout(START_TIMEOUT))
 
 /** The services of this store: the storage ports of the domain, and the records of the deployment itself. */
-export type PostgresPorts = StoragePorts | SigningKeyRecords | SealedSecrets | OperatorLog | StoreHistory
+export type PostgresPorts =
+  | StoragePorts
+  | SigningKeyRecords
+  | SealedSecrets
+  | OperatorLog
+  | StoreHistory
+  | StoreStatistics
 
 /** The append of the port. Changes that arrive while others are under way share a statement. */
 const makeGroupedAppend = (
@@ -241,6 +249,7 @@ export const portsWith = (
     Context.add(SealedSecrets, makeSealedSecrets(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),
     Context.add(StoreHistory, makeStoreHistory(clients)),
+    Context.add(StoreStatistics, makeStoreStatistics(clients)),
     Context.add(StreamTurns, makeTurns())
   )
 }

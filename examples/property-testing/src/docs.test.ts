@@ -22,4 +22,9 @@ describe("docs/testing", () => {
       []
     )
   })
+
+  it("calls a store small that is", () => {
+    const [store = ""] = textsIn(sources, "MapStore.ts")
+    assert.isBelow(store.split("\n").length, 400 + 1)
+  })
 })

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs"
+import { version } from "../start/Version.ts"
 import type { Command } from "./Command.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -141,11 +141,6 @@ const helpOn = (commands: ReadonlyArray<ListedCommand>): string => `svc: mandate
 
 ${listOf(commands)}
 "svc <command> --help" prints the options and settings of a command, "svc --version" the version.`
-
-const version = (): string => {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8")
-  return (JSON.parse(text) as { readonly version: string }).version
-}
 
 /** The commands of a group such as `organization`. */
 export const groupOf = (word: string | undefined): ReadonlyArray<ListedCommand> =>
