@@ -25,6 +25,7 @@ export const charge = async (
     },
     { idempotencyKey: `propose-${order.id}` }
   )
+  if (authorization.state === "COMMITTED") return "committed"
   if (!authorization.can_execute) return "not allowed"
   const { outcome } = await shop.execute(authorization, pay, { opening: order.opening })
   return outcome

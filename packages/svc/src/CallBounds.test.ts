@@ -61,6 +61,15 @@ describe("the bounds of a call in process", () => {
     assert.strictEqual(tried.count, 0)
   })
 
+  it("says that the outcome is unknown when it is aborted, whatever the reason of the abort is", async () => {
+    const call = boundedCalls(() => new Promise(() => {}))
+    const controller = new AbortController()
+    const waiting = failureOf(call(program, { signal: controller.signal }, "key-1"))
+    controller.abort(new SvcError({ code: "not_found", message: "another call was refused", status: 404 }))
+    const { code, idempotencyKey } = await waiting
+    assert.deepStrictEqual([code, idempotencyKey], ["aborted", "key-1"])
+  })
+
   it("refuses bounds that are none, and any within a transaction", async () => {
     const { call, tried } = failing(0)
     for (const options of [{ timeout: 0 }, { timeout: Number.NaN }, { retries: -1 }])
@@ -153,6 +162,23 @@ describe("the calls of a service and of the client", () => {
     assert.strictEqual((await face.execute(id, pending, { opening })).outcome, "uncertain")
     const again = await failureOf(service.forOrganization(shop.id).execute(id, pending, { opening }))
     assert.strictEqual(again.code, "execution_repeated")
+    await service.close()
+  })
+
+  it("take their input as it is when they are made", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { proposal } = await newProposal(100)
+    const input = structuredClone(proposal)
+    const proposed = face.authorizations.propose(mandate, input)
+    Object.assign(input.proposed_action.payment, { amount: 5000 })
+    assert.strictEqual((await proposed).proposed_action.payment.amount, 100)
+    const cyclic: Record<string, unknown> = { ...newMandate("user_1") }
+    cyclic.policy = cyclic
+    const refused = await failureOf(face.mandates.create(cyclic as never))
+    assert.strictEqual(refused.code, "validation_failed")
     await service.close()
   })
 

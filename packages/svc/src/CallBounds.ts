@@ -57,8 +57,9 @@ export const boundedCalls =
       try {
         return await (isBounded ? withTimeLimit(timeout ?? TIMER_MAX_MILLISECONDS, signal, once) : once())
       } catch (cause) {
+        // Before all else: the reason of an abort may be the error of another call.
+        if (signal?.aborted && cause === signal.reason) return aborted(idempotencyKey, cause)
         if (cause instanceof SvcError) return cause
-        if (signal?.aborted) return aborted(idempotencyKey, cause)
         if (!(cause instanceof TimeIsOver)) throw cause
         return givenUp("timeout", `No result: ${cause.message}`, idempotencyKey, cause)
       }

@@ -65,7 +65,7 @@ const verifiedOf = async (
     identity.expiresAt === undefined
       ? now + DEFAULT_LIFETIME_SECONDS * NANOS_PER_SECOND
       : BigInt(identity.expiresAt.getTime()) * NANOS_PER_MILLISECOND,
-  enrolmentAllowed: identity.enrolmentAllowed ?? false
+  enrolmentAllowed: identity.enrolmentAllowed === true
 })
 
 /** Longest reason of a refusal, in characters. */
@@ -83,10 +83,12 @@ const checkReturned = (returned: HostIdentity | HostRefusal): void => {
         returned.refused.length <= MAX_REASON_CHARACTERS
       : typeof returned.subject === "string" &&
         (returned.jti === undefined || typeof returned.jti === "string") &&
-        (returned.expiresAt === undefined || !Number.isNaN(returned.expiresAt.getTime()))
+        (returned.enrolmentAllowed === undefined || typeof returned.enrolmentAllowed === "boolean") &&
+        (returned.expiresAt === undefined ||
+          (returned.expiresAt instanceof Date && !Number.isNaN(returned.expiresAt.getTime())))
   if (!isValid)
     throw new TypeError(
-      "identify must resolve with a subject (and jti, expiresAt) of the documented types, with { refused: text }, or with undefined"
+      "identify must resolve with a subject (and jti, expiresAt, enrolmentAllowed) of the documented types, with { refused: text }, or with undefined"
     )
 }
 

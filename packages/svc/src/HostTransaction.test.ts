@@ -3,7 +3,7 @@ import { afterAll, assert, describe, it } from "@effect/vitest"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Pool, type PoolClient } from "pg"
 import { approvedMandate, makeShop, newProposal } from "../test/Shop.ts"
-import { createService, type SvcError } from "./index.ts"
+import { type Calls, createService, type SvcError } from "./index.ts"
 import { postgres } from "./postgres.ts"
 
 const server = await openTestDatabase()
@@ -88,6 +88,49 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
       idempotencyKey: "order-1"
     })
     assert.isTrue(next.can_execute)
+    await service.close()
+  })
+
+  it("waits for what its run did not, and is over with it: nothing is decided in the transaction that comes next", async () => {
+    const { face, mandate, service, shop } = await startShop()
+    const failed = new Error("nothing is left in stock")
+    const client = await pool.connect()
+    await client.query("begin")
+    let kept: Calls["authorizations"] | undefined
+    const [first, second] = [(await newProposal(1)).proposal, (await newProposal(2)).proposal]
+    const unawaited: Array<Promise<unknown>> = []
+    const outcome = await service
+      .transaction(client, async (tx) => {
+        kept = tx.forOrganization(shop.id).authorizations
+        unawaited.push(kept.propose(mandate, first), kept.propose(mandate, second))
+        await Promise.reject(failed)
+      })
+      .catch((error: unknown) => error)
+    assert.strictEqual(outcome, failed)
+    // What was under way has ended before, so that the rollback takes all of it.
+    await client.query("rollback")
+    await Promise.allSettled(unawaited)
+    assert.lengthOf((await face.authorizations.list(mandate)).data, 0)
+
+    await client.query("begin")
+    const late = await failureOf(kept!.propose(mandate, (await newProposal()).proposal))
+    assert.strictEqual((late as SvcError).code, "invalid_argument")
+    await client.query("rollback")
+    client.release()
+    assert.isTrue((await face.authorizations.propose(mandate, (await newProposal()).proposal)).can_execute)
+    await service.close()
+  })
+
+  it("takes a connection, and no pool", async () => {
+    const { service } = await startShop()
+    for (const given of [pool, undefined, {}, async () => undefined]) {
+      const refused = await failureOf(service.transaction(given as never, async () => undefined))
+      assert.instanceOf(refused, TypeError)
+    }
+    assert.include(
+      String(await failureOf(service.transaction(pool, async () => undefined))),
+      "pool.connect()"
+    )
     await service.close()
   })
 

@@ -91,16 +91,20 @@ const parsed = <A>(page: ListPage<string>): Page<A> => ({
   data: page.data.map((text) => JSON.parse(text) as A)
 })
 
-/** A value without the members that are `undefined`, as JSON would have it: an optional member that is not given. */
-const withoutUndefined = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutUndefined)
+/** Levels of a body that are copied: more than any body may have. What is deeper is refused, as what refers to itself is. */
+const MAX_COPIED_LEVELS = 64
+
+/** A copy without the members that are `undefined`, as JSON would have it: an optional member that is not given. */
+const withoutUndefined = (value: unknown, levels = MAX_COPIED_LEVELS): unknown => {
+  if (levels === 0) return value
+  if (Array.isArray(value)) return value.map((item) => withoutUndefined(item, levels - 1))
   const isPlain =
     typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype
   if (!isPlain) return value
   return Object.fromEntries(
     Object.entries(value)
       .filter(([, member]) => member !== undefined)
-      .map(([name, member]) => [name, withoutUndefined(member)])
+      .map(([name, member]) => [name, withoutUndefined(member, levels - 1)])
   )
 }
 
@@ -124,14 +128,13 @@ const makeWays = (call: Caller) => {
     list: <Item, P extends Page<Item> = Page<Item>>(
       readPage: (cursor: string | undefined) => Promise<P>
     ): Listing<Item, P> => makeListing<Item, P>(readPage),
-    write: <A>(program: WriteProgram, body: object, options: WriteOptions = {}): Promise<A> => {
+    write: async <A>(program: WriteProgram, input: object, options: WriteOptions = {}): Promise<A> => {
       const { idempotencyKey = crypto.randomUUID() } = options
+      // As it is now, whatever happens to it while the call is under way.
+      const body = withoutUndefined(input) as JsonValue
       return call(
         (organization) =>
-          Effect.map(
-            program({ organization, idempotencyKey, body: withoutUndefined(body) as JsonValue }),
-            ({ resource }) => resource as A
-          ),
+          Effect.map(program({ organization, idempotencyKey, body }), ({ resource }) => resource as A),
         options,
         idempotencyKey
       )

@@ -178,6 +178,55 @@ describe("a service", () => {
     await service.close()
   })
 
+  it("lets nobody in by scopes that are none", async () => {
+    for (const [scopes, status] of [
+      [["read"], 200],
+      [undefined, 200],
+      [null, 500],
+      ["read", 500],
+      ["overwrite", 500],
+      [["read", "all"], 500],
+      [new Set(["read"]), 500]
+    ] as const) {
+      const shop = makeShop({ authenticate: async () => ({ organization: shop.id, scopes }) as never })
+      const service = createService(shop.serviceOptions)
+      const answer = await service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
+      assert.strictEqual(answer.status, status, String(scopes))
+      await service.close()
+    }
+    const shop = makeShop({ authenticate: async () => null as never })
+    const service = createService(shop.serviceOptions)
+    const answer = await service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
+    assert.strictEqual(answer.status, 401)
+    await service.close()
+  })
+
+  it("keeps its options as they were when it was made", async () => {
+    const masterKey = crypto.getRandomValues(new Uint8Array(32))
+    const written = Uint8Array.from(masterKey)
+    const storage = await inFolder()
+    const first = makeShop({ ...storage, masterKey })
+    const service = createService(first.serviceOptions)
+    masterKey.fill(0)
+    for (const organization of first.serviceOptions.organizations ?? [])
+      Object.assign(organization, { returnOrigins: [RETURN_ORIGIN, "https://elsewhere.example"] })
+    await service.ready()
+    const face = service.forOrganization(first.id)
+    const { id } = await face.mandates.create(newMandate("user_1"))
+    const refused = await refusalOf(
+      face.mandates.openApproval(id, {
+        identity_assertion: await first.assertion("user_1"),
+        return_url: "https://elsewhere.example/",
+        return_state: "unpredictable-0001"
+      })
+    )
+    assert.strictEqual(refused.code, "return_url_not_allowed")
+    await service.close()
+    const again = createService({ ...first.serviceOptions, store: storage.store, masterKey: written })
+    await again.ready()
+    await again.close()
+  })
+
   it("recognizes end users as its host does, each assertion once", async () => {
     let isDown = false
     const logged: Array<string> = []

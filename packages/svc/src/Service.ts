@@ -257,14 +257,17 @@ export const createService = (given: ServiceOptions): Service => {
     fetch: makeFetch(runtime, app, options),
     forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty()))), executions),
     transaction: (client, within) =>
-      withinTransaction(runtime, options.store, client, (ports) =>
+      withinTransaction(runtime, options.store, client, (ports, call) =>
         within({
-          forOrganization: (id) =>
-            makeCalls(callsWithinTransaction(runFor(id, ports as Context.Context<never>)))
+          forOrganization: (id) => {
+            const run = runFor(id, ports as Context.Context<never>)
+            return makeCalls(callsWithinTransaction((program, about) => call(() => run(program, about))))
+          }
         })
       ),
-    createApiKey: (organizationId, { expiresAt, scopes } = {}) =>
-      run(
+    createApiKey: async (organizationId, keyOptions) => {
+      const { expiresAt, scopes } = keyOptions ?? {}
+      return run(
         Effect.gen(function* () {
           const organization = yield* organizationNamed(organizationId)
           if (organization.environment === "live" && organization.billingAccountReference === undefined)
@@ -286,7 +289,8 @@ export const createService = (given: ServiceOptions): Service => {
           yield* (yield* Organizations).putApiKey(record)
           return { id, key: Redacted.value(key) }
         })
-      ),
+      )
+    },
     verifyEvidence: async (envelope) => {
       const keySet = await run(Effect.flatMap(Signer, (signer) => signer.keySet))
       return payloadOf(envelope, keySet)

@@ -5,7 +5,7 @@ import { makeApprovalOrigin } from "@svc/http-server/approval/ApprovalServer"
 import { type EdgeOptions, httpEdge, targetOf } from "@svc/http-server/http/HttpEdge"
 import { Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import type { ServiceOptions } from "./ServiceOptions.ts"
+import type { AuthenticatedCaller, ServiceOptions } from "./ServiceOptions.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import type { Mounts } from "./ServiceSettings.ts"
 
@@ -20,13 +20,24 @@ const headOf = (request: Incoming, { baseUrl }: ServiceOptions): Request =>
     ? new Request(request.source.url, { method: request.source.method, headers: request.source.headers })
     : new Request(new URL(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
 
+/** Whom a host lets in, and to what. What it returned by mistake is its fault, and lets nobody in. */
+const callerOf = ({ organization, scopes = API_KEY_SCOPES }: AuthenticatedCaller) => {
+  const isKnown =
+    Array.isArray(scopes) && scopes.every((scope: unknown) => API_KEY_SCOPES.some((known) => known === scope))
+  if (typeof organization !== "string" || !isKnown)
+    throw new TypeError(
+      `authenticate must resolve with an organization and, if it names scopes, a list of some of ${API_KEY_SCOPES.join(", ")}`
+    )
+  return { organization, scopes: [...scopes] }
+}
+
 const authenticationOf = (options: ServiceOptions) => {
   const { authenticate } = options
   if (authenticate === undefined) return undefined
   return (request: Incoming) =>
     Effect.map(
       Effect.promise(async () => authenticate(headOf(request, options))),
-      (caller) => caller && { organization: caller.organization, scopes: caller.scopes ?? API_KEY_SCOPES }
+      (caller) => (caller ? callerOf(caller) : undefined)
     )
 }
 

@@ -129,7 +129,8 @@ const storeFaults = (store: unknown, environment: unknown): Faults => {
 
 const keyBytes = (key: unknown): Uint8Array | undefined => {
   const bytes = typeof key === "string" ? decodeBase64Url(key) : key
-  return bytes instanceof Uint8Array && bytes.length === MASTER_KEY_BYTES ? bytes : undefined
+  // A copy: hosts wipe what they hand over.
+  return bytes instanceof Uint8Array && bytes.length === MASTER_KEY_BYTES ? Uint8Array.from(bytes) : undefined
 }
 
 const MAKE_KEY = `node -p "crypto.randomBytes(${MASTER_KEY_BYTES}).toString('base64url')"`
@@ -197,11 +198,29 @@ const deploymentOf = (options: ServiceOptions, { api, approval }: Mounts): Deplo
   localhostReturnOrigins: allowsLocalhostReturn(options.environment)
 })
 
+/** A copy of data. What cannot be copied is none, and is refused as what it is. */
+const copyOf = <A>(data: A): A => {
+  try {
+    return structuredClone(data)
+  } catch {
+    return data
+  }
+}
+
+const copied = (given: ServiceOptions): ServiceOptions => {
+  const { limits, organizations } = given
+  return {
+    ...given,
+    ...(organizations === undefined ? {} : { organizations: copyOf(organizations) }),
+    ...(limits === undefined ? {} : { limits: copyOf(limits) })
+  }
+}
+
 /** The settings that options stand for; throws a `TypeError` that says all that is wrong with them. */
 export const settingsOf = (given: ServiceOptions): ServiceSettings => {
   if (!isObject(given)) throw new TypeError("createService: options are missing.")
-  // What is used later is what was checked, whatever the host does with its object.
-  const options: ServiceOptions = { ...given }
+  // What is used later is what was checked, whatever the host does with its objects.
+  const options = copied(given)
   throwFaults("createService", optionFaults({ ...options }))
   const mounts = {
     api: readMount(options.baseUrl, "baseUrl") as Mount,

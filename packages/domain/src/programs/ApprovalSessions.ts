@@ -87,6 +87,9 @@ const sessionResource = Effect.fnUntraced(function* (
   return { ...resource, approval_url: `${approvalBaseUrl}/approve/${Redacted.value(token)}` }
 })
 
+const NO_IDENTITY =
+  "The organization takes no identity assertions yet: whose it takes is one of its settings (an identity provider, or identify of an embedded service)."
+
 const verifyIdentity = Effect.fnUntraced(function* (
   organization: Organization,
   assertion: string,
@@ -94,7 +97,7 @@ const verifyIdentity = Effect.fnUntraced(function* (
 ): Effect.fn.Return<VerifiedIdentity, IdentityAssertionInvalid | IdentityKeysUnavailable, IdentityVerifier> {
   const verifier = yield* IdentityVerifier
   const { identity } = organization
-  if (identity === undefined) return yield* new IdentityAssertionInvalid({})
+  if (identity === undefined) return yield* new IdentityAssertionInvalid({ detail: NO_IDENTITY })
   const verified = yield* verifier
     .verify({ organization: organization.id, assertion, settings: identity, now })
     .pipe(
