@@ -2,9 +2,9 @@ import { createHash } from "node:crypto"
 import { p256 } from "@noble/curves/nist.js"
 import { sharedRun } from "@svc/domain/engine/SharedRun"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import { Signer, SignerUnavailable, type Signing } from "@svc/domain/ports/Signer"
 import { isWithdrawn, SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
-import { isP256PublicKey, P256_SIGNATURE_BYTES, verifyP256 } from "@svc/protocol/crypto/P256"
+import { isP256PublicKey, P256_SIGNATURE_BYTES } from "@svc/protocol/crypto/P256"
 import { type JsonWebKeyEs256, publicKeyToJwk } from "@svc/protocol/evidence/KeySet"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Data, Effect, Layer } from "effect"
@@ -22,7 +22,10 @@ export interface PublicP256Jwk {
 
 /** What is to be signed. */
 export interface SignRequest {
-  /** The bytes: ES256 signs their SHA-256. */
+  /**
+   * The bytes: ES256 signs their SHA-256. They are put together when this is read, and evidence of a long journal has tens of
+   * megabytes: where the signer takes a digest, leave it alone.
+   */
   readonly data: Uint8Array
   /** SHA-256 of `data`, for services that take a digest. */
   readonly digest: Uint8Array
@@ -101,15 +104,22 @@ const signatureFault = (answer: unknown): string | undefined => {
   return `it has ${answer.length} bytes, not ${P256_SIGNATURE_BYTES}${isDer ? ": it looks like DER, which signatureFromDer converts" : ""}`
 }
 
-/** The bytes that a signer gives for some data, after they have been verified with its public key. */
+/** The signature that a signer gives of some pieces, after it has been verified with its public key. */
 const makeSign = (signer: ExternalSigner, publicKey: Uint8Array) =>
   Effect.fnUntraced(function* (
-    data: Uint8Array
+    pieces: ReadonlyArray<Uint8Array>,
+    digest: Uint8Array
   ): Effect.fn.Return<Uint8Array, SignerUnavailable | ExternalSignatureInvalid> {
-    const digest = new Uint8Array(createHash("sha256").update(data).digest())
+    // The signer gets copies, so that what is verified below is what was asked for.
+    const requestWith = (signal: AbortSignal): SignRequest => ({
+      get data() {
+        return new Uint8Array(Buffer.concat(pieces))
+      },
+      digest: digest.slice(),
+      signal
+    })
     const answer = yield* Effect.tryPromise({
-      // The signer gets a copy, so that what is verified below is what was asked for.
-      try: async (signal): Promise<unknown> => signer.sign({ data: data.slice(), digest, signal }),
+      try: async (signal): Promise<unknown> => signer.sign(requestWith(signal)),
       catch: (cause) => new SignerUnavailable({ cause })
     }).pipe(
       Effect.timeoutOrElse({
@@ -121,12 +131,29 @@ const makeSign = (signer: ExternalSigner, publicKey: Uint8Array) =>
     if (fault !== undefined)
       return yield* new ExternalSignatureInvalid({ detail: `the signer's answer is no signature: ${fault}` })
     const signature = Uint8Array.from(answer as Uint8Array)
-    return verifyP256({ publicKey, signature, data })
+    return p256.verify(signature, digest, publicKey, { prehash: false, lowS: false, format: "compact" })
       ? toLowS(signature)
       : yield* new ExternalSignatureInvalid({
           detail: "the signer's signature does not verify with signer.publicJwk"
         })
   })
+
+/** A signature of a signer: what is signed is kept, in case the signer wants to see it. */
+const beginWith = (sign: ReturnType<typeof makeSign>): Signing => {
+  const hash = createHash("sha256")
+  const pieces: Array<Uint8Array> = []
+  return {
+    update: (piece) => {
+      hash.update(piece)
+      pieces.push(piece)
+    },
+    signature: Effect.suspend(() => sign(pieces, new Uint8Array(hash.digest()))).pipe(
+      Effect.catchTag("ExternalSignatureInvalid", ({ detail }) =>
+        Effect.fail(new SignerUnavailable({ cause: detail }))
+      )
+    )
+  }
+}
 
 type StoredKeys = Effect.Effect<ReadonlyArray<JsonWebKeyEs256>>
 
@@ -170,7 +197,7 @@ const makeSigner = Effect.fnUntraced(function* (
     return yield* new ExternalSignatureInvalid({ detail: "signer.publicJwk is no public P-256 key" })
   const sign = makeSign(signer, publicKey)
   // A signer that answers wrongly is a wrong configuration. One that does not answer may be back for the first evidence.
-  yield* sign(PROBE).pipe(
+  yield* sign([PROBE], createHash("sha256").update(PROBE).digest()).pipe(
     Effect.timeoutOrElse({
       duration: PROBE_TIMEOUT,
       orElse: () => Effect.fail(new SignerUnavailable({ cause: `no signature within ${PROBE_TIMEOUT}` }))
@@ -181,13 +208,7 @@ const makeSigner = Effect.fnUntraced(function* (
   )
   const beside = (signer.published ?? []).flatMap((jwk) => publishedOf(jwk) ?? [])
   return Signer.of({
-    current: Effect.succeed({
-      kid: current.kid,
-      sign: (data) =>
-        Effect.catchTag(sign(data), "ExternalSignatureInvalid", ({ detail }) =>
-          Effect.fail(new SignerUnavailable({ cause: detail }))
-        )
-    }),
+    current: Effect.succeed({ kid: current.kid, begin: () => beginWith(sign) }),
     keySet: Effect.map(stored, (keys) => ({
       keys: [...new Map([current, ...beside, ...keys].map((key) => [key.kid, key])).values()]
     }))

@@ -1,4 +1,4 @@
-import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import { Signer, SignerUnavailable, type Signing } from "@svc/domain/ports/Signer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import {
   isP256PublicKey,
@@ -31,13 +31,29 @@ export class SigningKeyInvalid extends Data.TaggedError("SigningKeyInvalid")<{
   readonly detail: string
 }> {}
 
-/** Signs with ES256: 64 bytes, r then s, low-S. */
-export type SignBytes = (data: Uint8Array) => Uint8Array
+/** A signature in the making: given piece by piece what is to be signed, then 64 bytes of ES256, r then s, low-S. */
+export interface OpenSignature {
+  readonly update: (piece: Uint8Array) => void
+  readonly finish: () => Uint8Array
+}
+
+/** Begins a signature with ES256. */
+export type BeginSignature = () => OpenSignature
 
 /** A private key that is ready to sign, and its public half. */
 export interface SigningKey {
   readonly published: JsonWebKeyEs256
-  readonly sign: SignBytes
+  readonly begin: BeginSignature
+}
+
+/** A signature as the port has it; `admit` is waited for before it is given. */
+export const signingOf = (
+  begin: BeginSignature,
+  admit: Effect.Effect<unknown, SignerUnavailable> = Effect.void
+): Signing => {
+  const { finish, update } = begin()
+  const signed = Effect.try({ try: finish, catch: (cause) => new SignerUnavailable({ cause }) })
+  return { update, signature: Effect.andThen(admit, signed) }
 }
 
 /** What a new signer signs on trial. */
@@ -76,15 +92,17 @@ export const pointOfJwk = (jwk: {
  */
 export const readSigningKey = (
   redacted: Redacted.Redacted<PrivateJwk>,
-  implement: (jwk: PrivateJwk) => SignBytes
+  implement: (jwk: PrivateJwk) => BeginSignature
 ): Effect.Effect<SigningKey, SigningKeyInvalid> =>
   Effect.try({
     try: () => {
       const { kty, crv, x, y, d } = Redacted.value(redacted)
       const publicKey = pointOfJwk({ kty, crv, x, y })
       if (publicKey === undefined || scalarOf(d) === undefined) return undefined
-      const key = { published: publicKeyToJwk(publicKey), sign: implement({ kty, crv, x, y, d }) }
-      return verifyP256({ publicKey, signature: key.sign(PROBE), data: PROBE }) ? key : undefined
+      const key = { published: publicKeyToJwk(publicKey), begin: implement({ kty, crv, x, y, d }) }
+      const probe = key.begin()
+      probe.update(PROBE)
+      return verifyP256({ publicKey, signature: probe.finish(), data: PROBE }) ? key : undefined
     },
     // Error messages of the library may quote the private key.
     catch: () => new SigningKeyInvalid({ detail: "the signing key cannot be read" })
@@ -122,15 +140,13 @@ const publishedKeySet = (
 /** A signer with fixed keys, on an implementation of ES256. */
 export const signerOfKeys = (
   keys: SigningKeys,
-  implement: (jwk: PrivateJwk) => SignBytes
+  implement: (jwk: PrivateJwk) => BeginSignature
 ): Effect.Effect<Signer["Service"], SigningKeyInvalid> =>
   Effect.gen(function* () {
     const key = yield* readSigningKey(keys.signing, implement)
     const keySet = yield* publishedKeySet(key.published, keys.published)
-    const sign = (data: Uint8Array) =>
-      Effect.try({ try: () => key.sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
     return Signer.of({
-      current: Effect.succeed({ kid: key.published.kid, sign }),
+      current: Effect.succeed({ kid: key.published.kid, begin: () => signingOf(key.begin) }),
       keySet: Effect.succeed(keySet)
     })
   })

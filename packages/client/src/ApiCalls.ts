@@ -8,7 +8,7 @@ import type {
 } from "./Authorization.ts"
 import { createCommitment } from "./Commitment.ts"
 import type { FeedEvent, FeedPage, FeedQuery, JournalEvent } from "./Event.ts"
-import type { EvidenceEnvelope, KeySet } from "./Evidence.ts"
+import type { EvidenceContinuation, EvidenceEnvelope, KeySet } from "./Evidence.ts"
 import { type Listing, makeListing, type Page } from "./Listing.ts"
 import type {
   ApprovalSession,
@@ -69,7 +69,11 @@ export interface MandateCalls {
     input: ApprovalSessionInput,
     options?: WriteOptions
   ) => Promise<ApprovalSession>
-  readonly evidence: (id: string, options?: RequestOptions) => Promise<EvidenceEnvelope>
+  /** The whole journal, signed; with `afterSeq`, the `seq` of the last event that you have, what followed. */
+  readonly evidence: {
+    (id: string, options?: RequestOptions & { readonly afterSeq?: undefined }): Promise<EvidenceEnvelope>
+    (id: string, options: RequestOptions & { readonly afterSeq: number }): Promise<EvidenceContinuation>
+  }
   /** The journal, oldest first. */
   readonly events: (id: string, query?: PageQuery, options?: RequestOptions) => Listing<JournalEvent>
 }
@@ -175,7 +179,11 @@ export const makeMandates = (send: Transport): MandateCalls => ({
     send(get(routePath`/v1/mandates/${id}/periods` + queryText(query)), options),
   openApproval: async (id, input, options) =>
     send(post(routePath`/v1/mandates/${id}/approval-sessions`, input), options),
-  evidence: async (id, options) => send(get(routePath`/v1/mandates/${id}/evidence`), options),
+  evidence: async <E>(
+    id: string,
+    { afterSeq, ...options }: RequestOptions & { readonly afterSeq?: number | undefined } = {}
+  ): Promise<E> =>
+    send(get(routePath`/v1/mandates/${id}/evidence` + queryText({ after_seq: afterSeq })), options),
   events: (id, query, options) => list(send, () => routePath`/v1/mandates/${id}/events`, query, options)
 })
 

@@ -62,6 +62,11 @@ for (const [name, storage] of [
       const evidence = await face.mandates.evidence(mandate)
       const payload = await service.verifyEvidence(JSON.parse(JSON.stringify(evidence)))
       assert.strictEqual((payload.mandate as { readonly id: string }).id, mandate)
+      const { after, events } = JSON.parse(
+        Buffer.from((await face.mandates.evidence(mandate, { afterSeq: 2 })).payload, "base64url").toString()
+      )
+      assert.deepStrictEqual(events, (payload.events as ReadonlyArray<unknown>).slice(2))
+      assert.deepStrictEqual(after, { seq: 2, hash: events[0].previous_hash })
       const forged = { ...evidence, payload: `${evidence.payload.slice(0, -4)}AAAA` }
       const refused = await service.verifyEvidence(forged).then(
         () => "verified",

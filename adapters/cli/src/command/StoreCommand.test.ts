@@ -16,7 +16,7 @@ import { historyCommands } from "./HistoryCommands.ts"
 import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
-import { runStoreCommand } from "./StoreCommand.ts"
+import { printedText, runStoreCommand } from "./StoreCommand.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
@@ -417,6 +417,13 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
           assert.strictEqual(told.signing_kid, kid)
           assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
+          const answer = yield* run("signing-key list")
+          const command = COMMANDS.find(({ name }) => name === "signing-key list")!
+          const [headings, ...rows] = printedText(command, [], answer).split("\n")
+          assert.match(headings!, /^KID +STATE +CREATED +SIGNS FROM +WITHDRAWN$/u)
+          assert.strictEqual(rows.length, answer.data.length)
+          assert.isTrue(rows.some((row) => row.startsWith(`${before.kid}  withdrawn  `)))
+          assert.deepStrictEqual(JSON.parse(printedText(command, ["--json"], answer)), answer)
         })
     )
 
