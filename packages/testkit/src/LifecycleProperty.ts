@@ -145,7 +145,7 @@ const numberOf = (text: string | undefined): number | undefined =>
 
 /** How the program that runs now was started, as far as it can be told. */
 const commandLine = (): string =>
-  process.env.VITEST === undefined
+  process.env.VITEST === undefined || process.env.NODE_TEST_CONTEXT !== undefined
     ? [process.env.NODE_TEST_CONTEXT === undefined ? "node" : "node --test", process.argv[1]].join(" ")
     : "npx vitest run"
 

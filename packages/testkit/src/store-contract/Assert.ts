@@ -43,11 +43,15 @@ const assertions = {
   include: (list: string | ReadonlyArray<unknown>, item: unknown): void => {
     if (!list.includes(item as never)) fail("it is not included", list, item)
   },
-  notInclude: (list: string | ReadonlyArray<unknown>, item: unknown): void => {
-    if (list.includes(item as never)) fail("it is included", list, item)
+  notInclude: (list: string | ReadonlyArray<unknown> | undefined, item: unknown): void => {
+    if (list === undefined || list.includes(item as never)) fail("it is included", list, item)
   },
-  deepInclude: (list: ReadonlyArray<unknown>, item: unknown): void => {
-    if (!holdsAll(list, [item])) fail("it is not included", list, item)
+  /** A list has an entry like the item, or an object has all members of the item. */
+  deepInclude: (whole: object | undefined, item: object): void => {
+    const isIncluded = Array.isArray(whole)
+      ? holdsAll(whole, [item])
+      : Object.entries(item).every(([name, value]) => isDeepStrictEqual(Object(whole)[name], value))
+    if (!isIncluded) fail("it is not included", whole, item)
   },
   includeMembers: (list: ReadonlyArray<unknown>, items: ReadonlyArray<unknown>): void => {
     if (!holdsAll(list, items)) fail("not all are included", list, items)
