@@ -46,7 +46,12 @@ app.post("/allowances", async (request, response) => {
 const pay = async () => ({ transaction: `txn_${randomUUID()}`, acceptedAt: new Date().toISOString() })
 
 app.post("/purchases", async (request, response) => {
-  const { decision, reasons, state } = await purchase(shop, request.body, pay)
+  const { session, ...order } = request.body
+  const customer = sessions.get(session)
+  if (customer === undefined) return void response.status(401).json({ error: "nobody is logged in" })
+  const bought = await purchase(shop, { ...order, customer }, pay)
+  if (bought === undefined) return void response.status(403).json({ error: "the mandate is somebody else's" })
+  const { decision, reasons, state } = bought
   response.status(decision === "ALLOW" ? 201 : 403).json({ decision, state, reasons })
 })
 

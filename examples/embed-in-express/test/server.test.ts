@@ -56,18 +56,29 @@ describe("the shop", () => {
     const { session } = (await post("/login", { customer: "alice" })).body
     const { approval_url, mandate } = (await post("/allowances", { max_amount: 5000, session })).body
     const buy = async (order: string, amount: number) => {
-      const { body, status } = await post("/purchases", { mandate, order, amount })
+      const { body, status } = await post("/purchases", { session, mandate, order, amount })
       return [status, body.state, ...body.reasons.map(({ code }: { code: string }) => code)]
     }
     assert.deepEqual(await buy("order-0", 4200), [403, "DENIED", "MANDATE_NOT_APPROVED"])
     await approveOnPage(approval_url, fetch)
     assert.deepEqual(await buy("order-1", 5001), [403, "DENIED", "AMOUNT_ABOVE_MAXIMUM"])
-    assert.deepEqual(await buy("order-2", 4200), [201, "COMMITTED"])
+    assert.deepEqual(await buy("order-0", 4200), [201, "COMMITTED"])
+    assert.deepEqual(await buy("order-0", 4200), [201, "COMMITTED"])
+    const other = (await post("/login", { customer: "mallory" })).body.session
+    for (const [stranger, status] of [
+      [other, 403],
+      ["none", 401]
+    ])
+      assert.equal(
+        (await post("/purchases", { session: stranger, mandate, order: "order-2", amount: 1 })).status,
+        status
+      )
     assert.deepEqual(await buy("order-3", 4200), [403, "DENIED", "MANDATE_CONSUMED"])
   })
 
   it("says what is wrong with a purchase", async () => {
     const { body, status } = await post("/purchases", {
+      session: (await post("/login", { customer: "alice" })).body.session,
       mandate: "mnd_00000000000000000000000000",
       order: "order-4",
       amount: 1

@@ -1,12 +1,20 @@
 import { randomUUID } from "node:crypto"
 import { Inject, Injectable } from "@nestjs/common"
-import { createCommitment, type OrganizationFace, type Service } from "svc"
+import {
+  type Authorization,
+  type CommitmentPair,
+  createCommitment,
+  type OrganizationFace,
+  type Service
+} from "svc"
 import { ORIGIN, SHOP } from "./service.ts"
 import { SERVICE } from "./svc.module.ts"
 
 const DAY_MS = 86_400_000
 
 export interface Purchase {
+  /** Who buys: the mandate must be theirs. */
+  readonly customer: string
   readonly mandate: string
   /** The shop's own number of the order. */
   readonly order: string
@@ -19,6 +27,23 @@ const pay = async (_reference: string, _amount: number) => ({
   transaction: `txn_${randomUUID()}`,
   acceptedAt: new Date().toISOString()
 })
+
+interface Attempt {
+  readonly idempotencyKey: string
+  readonly commitment: Promise<CommitmentPair>
+}
+
+/** What an order is proposed with, each time the same until it is refused. A real shop keeps it with its orders. */
+const attempts = new Map<string, Attempt>()
+
+const attemptOf = (order: string): Attempt => {
+  const attempt = attempts.get(order) ?? {
+    idempotencyKey: `propose-${order}-${randomUUID()}`,
+    commitment: createCommitment()
+  }
+  attempts.set(order, attempt)
+  return attempt
+}
 
 @Injectable()
 export class Purchases {
@@ -45,11 +70,15 @@ export class Purchases {
   }
 
   /**
-   * Pays for an order if its mandate allows it, and reports the payment. What became of a payment that failed has to be asked
-   * of the provider first, so it is neither reported nor cancelled here.
+   * Pays for an order if its mandate allows it, and reports the payment; repeated, it pays once. What became of a payment that
+   * failed has to be asked of the provider first: the authorization is then as it was before. `undefined`: the mandate is
+   * somebody else's.
    */
-  async purchase({ amount, mandate, order }: Purchase) {
-    const { commitment, opening } = await createCommitment()
+  async purchase({ amount, customer, mandate, order }: Purchase): Promise<Authorization | undefined> {
+    const { subject_reference: owner } = await this.shop.mandates.get(mandate)
+    if (owner !== customer) return undefined
+    const { commitment: made, idempotencyKey } = attemptOf(order)
+    const { commitment, opening } = await made
     const authorization = await this.shop.authorizations.propose(
       mandate,
       {
@@ -58,15 +87,23 @@ export class Purchases {
         execution_window_seconds: 300,
         commitment
       },
-      { idempotencyKey: `propose-${order}` }
+      { idempotencyKey }
     )
+    // A refusal stands; what is asked later, when more is approved for example, is another question.
+    if (authorization.decision !== "ALLOW") attempts.delete(order)
     if (!authorization.can_execute) return authorization
-    const { acceptedAt, transaction } = await pay(authorization.id, amount)
-    return this.shop.authorizations.commit(authorization.id, {
-      external_action_reference: authorization.id,
-      provider_transaction_reference: transaction,
-      reported_accepted_at: acceptedAt,
-      commitment_opening: opening
-    })
+    const execution = await this.shop.execute(
+      authorization,
+      async ({ externalActionReference }) => {
+        const { acceptedAt, transaction } = await pay(externalActionReference, amount)
+        return {
+          outcome: "accepted",
+          provider_transaction_reference: transaction,
+          reported_accepted_at: acceptedAt
+        }
+      },
+      { opening }
+    )
+    return execution.authorization
   }
 }

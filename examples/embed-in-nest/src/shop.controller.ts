@@ -52,8 +52,12 @@ export class ShopController {
   }
 
   @Post("purchases")
-  async purchase(@Body() purchase: Purchase) {
-    const { decision, reasons, state } = await this.purchases.purchase(purchase)
+  async purchase(@Body() { session, ...order }: Omit<Purchase, "customer"> & { session: string }) {
+    const customer = sessions.get(session)
+    if (customer === undefined) throw new UnauthorizedException("nobody is logged in")
+    const bought = await this.purchases.purchase({ ...order, customer })
+    if (bought === undefined) throw new ForbiddenException("the mandate is somebody else's")
+    const { decision, reasons, state } = bought
     if (decision !== "ALLOW") throw new ForbiddenException({ decision, state, reasons })
     return { decision, state, reasons }
   }

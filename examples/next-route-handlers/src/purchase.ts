@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto"
-import { type Authorization, createCommitment } from "svc"
+import { type Authorization, type CommitmentPair, createCommitment } from "svc"
 import { shop } from "./service.ts"
 
 export interface Purchase {
+  /** Who buys: the mandate must be theirs. */
+  readonly customer: string
   readonly mandate: string
   /** The shop's own number of the order. */
   readonly order: string
@@ -16,12 +18,40 @@ const pay = async (_reference: string, _amount: number) => ({
   acceptedAt: new Date().toISOString()
 })
 
+interface Attempt {
+  readonly idempotencyKey: string
+  readonly commitment: Promise<CommitmentPair>
+}
+
+/** What an order is proposed with, each time the same until it is refused. A real shop keeps it with its orders. */
+const kept = globalThis as { attempts?: Map<string, Attempt> }
+kept.attempts ??= new Map()
+const { attempts } = kept
+
+const attemptOf = (order: string): Attempt => {
+  const attempt = attempts.get(order) ?? {
+    idempotencyKey: `propose-${order}-${randomUUID()}`,
+    commitment: createCommitment()
+  }
+  attempts.set(order, attempt)
+  return attempt
+}
+
 /**
- * Pays for an order if its mandate allows it, and reports the payment. What became of a payment that failed has to be asked
- * of the provider first, so it is neither reported nor cancelled here.
+ * Pays for an order if its mandate allows it, and reports the payment; repeated, it pays once. What became of a payment that
+ * failed has to be asked of the provider first: the authorization is then as it was before. `undefined`: the mandate is
+ * somebody else's.
  */
-export const purchase = async ({ amount, mandate, order }: Purchase): Promise<Authorization> => {
-  const { commitment, opening } = await createCommitment()
+export const purchase = async ({
+  amount,
+  customer,
+  mandate,
+  order
+}: Purchase): Promise<Authorization | undefined> => {
+  const { subject_reference: owner } = await shop.mandates.get(mandate)
+  if (owner !== customer) return undefined
+  const { commitment: made, idempotencyKey } = attemptOf(order)
+  const { commitment, opening } = await made
   const authorization = await shop.authorizations.propose(
     mandate,
     {
@@ -30,14 +60,22 @@ export const purchase = async ({ amount, mandate, order }: Purchase): Promise<Au
       execution_window_seconds: 300,
       commitment
     },
-    { idempotencyKey: `propose-${order}` }
+    { idempotencyKey }
   )
+  // A refusal stands; what is asked later, when more is approved for example, is another question.
+  if (authorization.decision !== "ALLOW") attempts.delete(order)
   if (!authorization.can_execute) return authorization
-  const { acceptedAt, transaction } = await pay(authorization.id, amount)
-  return shop.authorizations.commit(authorization.id, {
-    external_action_reference: authorization.id,
-    provider_transaction_reference: transaction,
-    reported_accepted_at: acceptedAt,
-    commitment_opening: opening
-  })
+  const execution = await shop.execute(
+    authorization,
+    async ({ externalActionReference }) => {
+      const { acceptedAt, transaction } = await pay(externalActionReference, amount)
+      return {
+        outcome: "accepted",
+        provider_transaction_reference: transaction,
+        reported_accepted_at: acceptedAt
+      }
+    },
+    { opening }
+  )
+  return execution.authorization
 }

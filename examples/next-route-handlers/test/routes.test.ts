@@ -55,17 +55,29 @@ describe("the routes", () => {
     const { approval_url, mandate } = (await post(allowances, "/allowances", { max_amount: 5000, session }))
       .body
     const buy = async (order: string, amount: number) => {
-      const { body, status } = await post(purchases, "/purchases", { mandate, order, amount })
+      const { body, status } = await post(purchases, "/purchases", { session, mandate, order, amount })
       return [status, body.state, ...body.reasons.map(({ code }: { code: string }) => code)]
     }
     assert.deepEqual(await buy("order-0", 4200), [403, "DENIED", "MANDATE_NOT_APPROVED"])
     await approveOnPage(approval_url, onApprovals)
     assert.deepEqual(await buy("order-1", 5001), [403, "DENIED", "AMOUNT_ABOVE_MAXIMUM"])
-    assert.deepEqual(await buy("order-2", 4200), [201, "COMMITTED"])
+    assert.deepEqual(await buy("order-0", 4200), [201, "COMMITTED"])
+    assert.deepEqual(await buy("order-0", 4200), [201, "COMMITTED"])
+    const other = (await post(login, "/login", { customer: "mallory" })).body.session
+    for (const [stranger, status] of [
+      [other, 403],
+      ["none", 401]
+    ])
+      assert.equal(
+        (await post(purchases, "/purchases", { session: stranger, mandate, order: "order-2", amount: 1 }))
+          .status,
+        status
+      )
   })
 
   it("say what is wrong with a purchase", async () => {
-    const wrong = { mandate: "mnd_00000000000000000000000000", order: "order-4", amount: 1 }
+    const { session } = (await post(login, "/login", { customer: "alice" })).body
+    const wrong = { session, mandate: "mnd_00000000000000000000000000", order: "order-4", amount: 1 }
     const { body, status } = await post(purchases, "/purchases", wrong)
     assert.deepEqual([status, body.code], [404, "not_found"])
   })

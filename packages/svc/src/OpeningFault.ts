@@ -31,6 +31,23 @@ const wordsOf = (fault: unknown): string => {
   return fault instanceof Error && fault.message !== "" ? fault.message : String(tag ?? "unknown fault")
 }
 
+/** Causes that are followed: drivers wrap what the server said. */
+const MAX_CAUSES = 8
+
+/** What is behind a fault: the message of its innermost cause, such as that a password is wrong. */
+const behind = (fault: unknown): string => {
+  let innermost = fault
+  for (let count = 0; count < MAX_CAUSES; count++) {
+    const cause = (innermost as { readonly cause?: unknown } | null | undefined)?.cause
+    if (typeof cause !== "object" || cause === null) break
+    innermost = cause
+  }
+  if (innermost === fault || !(innermost instanceof Error)) return ""
+  const { code, message } = innermost as Error & { readonly code?: unknown }
+  const words = message === "" ? String(code ?? "") : message
+  return words === "" || wordsOf(fault).includes(words) ? "" : ` (${words})`
+}
+
 /** The error of a store that cannot be opened, in words; its `cause` is the fault itself. */
 export const openingFault = (fault: unknown): Error =>
-  new Error(`the store cannot be opened: ${wordsOf(fault)}`, { cause: fault })
+  new Error(`the store cannot be opened: ${wordsOf(fault)}${behind(fault)}`, { cause: fault })

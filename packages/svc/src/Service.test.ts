@@ -277,7 +277,9 @@ describe("a service", () => {
     let isDown = true
     const working = memory()
     const failed = new Error("the database does not answer")
+    const logged: Array<string> = []
     const shop = makeShop({
+      logger: ({ message }) => logged.push(message),
       store: {
         ...working,
         [StoreLayer]: (signer) =>
@@ -301,6 +303,11 @@ describe("a service", () => {
       (error: unknown) => String(error)
     )
     assert.include(opening, "the database does not answer")
+    // Once, though every call tries.
+    assert.lengthOf(
+      logged.filter((message) => message.includes("the database does not answer")),
+      1
+    )
     isDown = false
     assert.strictEqual((await health()).status, 200)
     await service.close()

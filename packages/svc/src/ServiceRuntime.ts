@@ -125,9 +125,24 @@ export class ServiceClosed extends Error {
   override readonly name = "ServiceClosed"
 }
 
+/** How often it is logged that the store cannot be opened, for the same reason, in milliseconds: every call tries to open it. */
+const FAULT_LOG_MILLISECONDS = 10_000
+
+/** Logs why the store cannot be opened, since those who call are told only that it is not available. */
+const faultLog = (logger: ServiceOptions["logger"]) => {
+  let last = { message: "", at: 0 }
+  return (message: string): void => {
+    const at = performance.now()
+    if (message === last.message && at - last.at < FAULT_LOG_MILLISECONDS) return
+    last = { message, at }
+    Effect.runSync(Effect.provide(Effect.logError(message), loggerLayer(logger)))
+  }
+}
+
 /** Opens the services at first use. */
 export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
   const layer = Layer.provideMerge(servicesOf(settings), loggerLayer(settings.options.logger))
+  const noteFault = faultLog(settings.options.logger)
   const underWay = new Set<Promise<unknown>>()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
   let isClosed = false
@@ -143,7 +158,9 @@ export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
       // The next call tries again: a database may come back.
       if (current === attempt) current = undefined
       await attempt.dispose()
-      throw openingFault(cause)
+      const fault = openingFault(cause)
+      noteFault(fault.message)
+      throw fault
     }
   }
   const kept = <A>(work: Promise<A>): Promise<A> => {
