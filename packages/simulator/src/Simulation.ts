@@ -4,7 +4,7 @@ import { seededRandom } from "./time/SeededRandom.ts"
 import { World, type WorldReport, type WorldShape } from "./World.ts"
 
 /** Steps of one world before its faults stop. Many small worlds reach more than a large one, and forget less. */
-const STEPS_PER_WORLD = 5000
+const STEPS_PER_WORLD = 4000
 
 /** A world that was found broken, made as small as it still breaks. */
 export interface Failure {
@@ -44,8 +44,8 @@ export const worldShape = (seed: number, number: number, steps = STEPS_PER_WORLD
     seed: random.integer(0, 2 ** 31 - 1),
     organizations: random.integer(1, 3),
     processes: random.integer(2, 4),
-    callers: random.integer(4, 9),
-    mandates: random.integer(10, 40),
+    callers: random.integer(5, 14),
+    mandates: random.integer(40, 120),
     appends: random.pick(["one by one", "lanes"] as const),
     faults: random.chance(0.1) ? [] : FAULT_KINDS.filter(() => random.chance(0.85)),
     steps

@@ -4,7 +4,7 @@ import type { Stage } from "./actors/Actor.ts"
 import { approver } from "./actors/Approver.ts"
 import { caller } from "./actors/Caller.ts"
 import { Client } from "./actors/Client.ts"
-import { endpointOwner } from "./actors/EndpointOwner.ts"
+import { endpointOwner, reactivateSoon } from "./actors/EndpointOwner.ts"
 import { newTenant, type Tenant } from "./actors/Tenant.ts"
 import type { Finding } from "./audit/Findings.ts"
 import { WorldAudit } from "./audit/WorldAudit.ts"
@@ -52,7 +52,7 @@ export interface WorldReport {
 /** Steps within which everything must come to rest once the faults have stopped. */
 const STEPS_TO_SETTLE = 40_000
 /** Steps between two quiet times, about, and the longest that one lasts. */
-const STEPS_PER_DAY = 350
+const STEPS_PER_DAY = 400
 const LONGEST_QUIET: Micros = 3 * DAY
 /** Lines of a history that are shown. */
 const HISTORY_LINES = 40
@@ -145,7 +145,14 @@ export class World {
       const id = formatIdentifier("org_", number, this.#random.bytes(10))
       const tenant = newTenant(id, number, mandates)
       this.#server.run((ports) => ports.organizations.put(tenant.organization))
-      const roles = [...Array.from({ length: callers }, () => caller), approver, approver, endpointOwner]
+      this.#watchEndpoints(tenant, signingKeys)
+      const roles = [
+        ...Array.from({ length: callers }, () => caller),
+        approver,
+        approver,
+        approver,
+        endpointOwner
+      ]
       for (const role of roles) {
         const stage = this.#stageOf(tenant, signingKeys)
         Effect.runForkWith(this.#actors.context())(role(stage)).addObserver((exit) => {
@@ -153,6 +160,18 @@ export class World {
           this.#audit.findings.check("actors do not fail", isRight, `${id}: ${String(exit)}`)
         })
       }
+    }
+  }
+
+  /** At times an owner acts as soon as an endpoint is disabled, with attempts still under way. */
+  #watchEndpoints(tenant: Tenant, signingKeys: SigningKeys): void {
+    const { deliveries } = this.#audit
+    const others = deliveries.whenDisabled
+    const stage = this.#stageOf(tenant, signingKeys)
+    deliveries.whenDisabled = (organization, endpoint) => {
+      others?.(organization, endpoint)
+      if (organization !== tenant.organization.id || stage.isOver() || !stage.random.chance(0.7)) return
+      Effect.runForkWith(this.#actors.context())(reactivateSoon(stage, endpoint))
     }
   }
 
@@ -210,7 +229,7 @@ export class World {
     const due = random.pick([midnight, ...dues])
     const isSoon = due > now && due < now + LONGEST_QUIET
     this.#quietUntil =
-      (isSoon ? due : now + random.pick([HOUR, 8 * HOUR, DAY])) - random.integer(0, 3 * SECOND)
+      (isSoon ? due : now + random.pick([HOUR, 8 * HOUR, DAY])) - random.integer(1, 4) * SECOND
     this.#history.add("", `nobody does anything until ${new Date(this.#quietUntil / 1000).toISOString()}`)
   }
 

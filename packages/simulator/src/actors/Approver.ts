@@ -6,7 +6,7 @@ import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import { listPasskeys, retirePasskey } from "@svc/domain/programs/Passkeys"
 import { Effect, Redacted } from "effect"
 import { authenticateWith, makeAssertion, newDevice, registerWith } from "../server/CheapCrypto.ts"
-import { MILLISECOND, MINUTE } from "../time/Micros.ts"
+import { MILLISECOND, MINUTE, type Micros, SECOND } from "../time/Micros.ts"
 import { newWrite, pickRecent, rest, type Stage, sendKeyed } from "./Actor.ts"
 
 const NANOS_PER_MICRO = 1000n
@@ -46,6 +46,10 @@ const openSession = Effect.fnUntraced(function* (
   return outcome._tag === "Done" ? outcome.value.resource : undefined
 })
 
+/** Until about the end of a session. */
+const lastMoment = ({ random, time }: Stage, session: { readonly expires_at: string }): Micros =>
+  Date.parse(session.expires_at) * MILLISECOND - time.now + random.integer(-10 * MILLISECOND, 20 * SECOND)
+
 const deviceOf = ({ random, tenant }: Stage, subject: string) => {
   const device = tenant.devices.get(subject) ?? newDevice(random)
   tenant.devices.set(subject, device)
@@ -56,7 +60,7 @@ const deviceOf = ({ random, tenant }: Stage, subject: string) => {
 const approve = Effect.fnUntraced(function* (
   stage: Stage,
   mandate: { readonly id: string; readonly subject: string },
-  session: { readonly id: string; readonly approval_url?: string }
+  session: { readonly id: string; readonly approval_url?: string; readonly expires_at: string }
 ) {
   const { audit, client, random } = stage
   const about = mandate.id
@@ -73,7 +77,9 @@ const approve = Effect.fnUntraced(function* (
     const { bind, options, step } = begun.value
     cookie ??= bind?.cookie
     const bearer = { token, cookie }
-    yield* client.sleep(random.integer(1, random.chance(0.1) ? 4 * MINUTE : 20 * MILLISECOND))
+    yield* client.sleep(
+      random.chance(0.08) ? lastMoment(stage, session) : random.integer(1, 20 * MILLISECOND)
+    )
     if (random.chance(0.05)) {
       yield* client.ask({ what: "decline", about, isWrite: true, program: declineMandate(bearer) })
       return
@@ -86,12 +92,17 @@ const approve = Effect.fnUntraced(function* (
       continue
     }
     const body = authenticateWith(deviceOf(stage, mandate.subject), options)
-    audit.mandates.sessions.approving.add(session.id)
     const program = approveMandate({ ...bearer, body })
-    const approval = client.ask({ what: "approve", about, isWrite: true, program })
-    const rival = random.chance(0.3)
-      ? Effect.andThen(client.sleep(random.integer(1, 3 * MILLISECOND)), openSession(stage, mandate))
+    const isUnderWay = Effect.sync(() => audit.mandates.sessions.approving.add(session.id))
+    const asked = client.ask({ what: "approve", about, isWrite: true, program })
+    const rivals = [openSession(stage, mandate), openSession(stage, mandate), retire(stage)]
+    const hasRival = random.chance(0.7)
+    const rival = hasRival
+      ? Effect.andThen(client.sleep(random.integer(1, 3 * MILLISECOND)), random.pick(rivals))
       : Effect.void
+    const approval = client
+      .sleep(hasRival ? random.integer(1, 5 * MILLISECOND) : 1)
+      .pipe(Effect.andThen(isUnderWay), Effect.andThen(asked))
     const [approved] = yield* Effect.all([approval, rival], { concurrency: "unbounded" })
     audit.mandates.sessions.approving.delete(session.id)
     if (approved._tag === "Done") {

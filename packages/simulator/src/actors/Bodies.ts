@@ -20,9 +20,9 @@ export const drawOpening = (
 const period = (random: SeededRandom): JsonObject => {
   const alignment = random.pick(["CALENDAR", "CALENDAR", "MANDATE"])
   const caps = random.pick<JsonObject>([
-    { max_amount: random.pick([1500, 4000, 9000]) },
+    { max_amount: random.pick([2000, 6000, 20_000]) },
     { max_executions: random.integer(1, 6) },
-    { max_amount: random.pick([1500, 4000, 9000]), max_executions: random.integer(2, 6) }
+    { max_amount: random.pick([2000, 6000, 20_000]), max_executions: random.integer(2, 9) }
   ])
   return {
     unit: random.pick(["DAY", "DAY", "WEEK", "MONTH"]),
@@ -36,8 +36,8 @@ const period = (random: SeededRandom): JsonObject => {
 
 const recurring = (random: SeededRandom): JsonObject => ({
   periods: Array.from({ length: random.integer(1, 2) }, () => period(random)),
-  ...(random.chance(0.4) ? { max_total_amount: random.pick([3000, 9000, 30_000]) } : {}),
-  ...(random.chance(0.3) ? { max_executions: random.integer(2, 9) } : {})
+  ...(random.chance(0.4) ? { max_total_amount: random.pick([3000, 20_000, 100_000]) } : {}),
+  ...(random.chance(0.4) ? { max_executions: random.integer(1, 9) } : {})
 })
 
 export const mandateBody = (random: SeededRandom, subject: string, now: Micros): JsonObject => {

@@ -16,7 +16,7 @@ import {
 } from "@svc/domain/programs/Mandates"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect } from "effect"
-import { MILLISECOND, MINUTE } from "../time/Micros.ts"
+import { DAY, HOUR, MILLISECOND, MINUTE } from "../time/Micros.ts"
 import { newWrite, pickMandate, pickRecent, rest, type Stage, sendKeyed } from "./Actor.ts"
 import { cancellationBody, commitBody, drawOpening, mandateBody, proposalBody, refundBody } from "./Bodies.ts"
 import type { KnownAuthorization } from "./Tenant.ts"
@@ -26,6 +26,7 @@ const create = Effect.fnUntraced(function* (stage: Stage) {
   if (tenant.mandates.length >= tenant.mostMandates) return
   const subject = random.pick(tenant.subjects)
   const write = newWrite(stage, mandateBody(random, subject, time.now))
+  const { losses } = audit.mandates
   const outcome = yield* sendKeyed(stage, write.idempotencyKey, {
     what: "create a mandate",
     about: tenant.organization.id,
@@ -36,7 +37,24 @@ const create = Effect.fnUntraced(function* (stage: Stage) {
   const { id } = outcome.value.resource
   tenant.mandates.push({ id, subject })
   const since = audit.mandates.since(id)
-  audit.mandates.mandateShown({ ...since, seq: -1, version: 0 }, outcome.value.resource)
+  audit.mandates.mandateShown({ ...since, losses, seq: -1, version: 0 }, outcome.value.resource)
+})
+
+/** The key of an earlier proposal with another body is refused. */
+const sendOtherwise = Effect.fnUntraced(function* (stage: Stage, mandateId: string) {
+  const { audit, client, random, tenant } = stage
+  const { lastKey } = tenant
+  if (lastKey === undefined) return
+  const { losses } = audit.mandates
+  const body = proposalBody(random, drawOpening(random).commitment)
+  const outcome = yield* client.write({
+    what: "use a key again with another body",
+    about: mandateId,
+    isWrite: true,
+    program: proposeAuthorization({ ...newWrite(stage, body), idempotencyKey: lastKey, mandateId })
+  })
+  const isRight = outcome._tag !== "Done" || losses !== audit.mandates.losses || losses > 0
+  audit.findings.check("one input per key", isRight, `${mandateId}: ${lastKey}`)
 })
 
 const propose = Effect.fnUntraced(function* (stage: Stage) {
@@ -47,6 +65,7 @@ const propose = Effect.fnUntraced(function* (stage: Stage) {
   const { commitment, opening } = drawOpening(random)
   const body = proposalBody(random, used ?? commitment)
   const write = newWrite(stage, body)
+  if (random.chance(0.03)) yield* sendOtherwise(stage, mandate.id)
   const since = audit.mandates.since(mandate.id)
   const outcome = yield* sendKeyed(stage, write.idempotencyKey, {
     what: "propose",
@@ -59,6 +78,7 @@ const propose = Effect.fnUntraced(function* (stage: Stage) {
   if (outcome._tag !== "Done") return
   const { resource } = outcome.value
   audit.mandates.authorizationShown(since, resource)
+  if (used === undefined) stage.tenant.lastKey = write.idempotencyKey
   if (resource.decision !== "ALLOW" || used !== undefined) return
   const { amount } = resource.proposed_action.payment
   tenant.authorizations.push({ id: resource.id, mandate: mandate.id, opening, amount, commitment })
@@ -95,7 +115,7 @@ const commit = Effect.fnUntraced(function* (stage: Stage) {
   const { audit, random, tenant, time } = stage
   const authorization = pickRecent(stage, tenant.authorizations)
   if (authorization === undefined) return
-  const isWrong = random.chance(0.02)
+  const isWrong = random.chance(0.05)
   const opening = isWrong ? drawOpening(random).opening : authorization.opening
   const write = newWrite(stage, commitBody(opening, time.now - MILLISECOND, random.chance(0.9) ? 1 : 2))
   const { losses } = audit.mandates
@@ -304,7 +324,7 @@ const rush = Effect.fnUntraced(function* (stage: Stage, only?: string) {
       authorizations: tenant.authorizations.filter(({ mandate }) => mandate === id)
     }
   }
-  const actions = Array.from({ length: random.integer(2, 10) }, () =>
+  const actions = Array.from({ length: random.integer(3, 14) }, () =>
     random.pick([propose, propose, commit, commit, cancel, readOne])(focused)
   )
   yield* Effect.all(actions, { concurrency: "unbounded", discard: true })
@@ -314,6 +334,19 @@ const rush = Effect.fnUntraced(function* (stage: Stage, only?: string) {
 })
 
 const burst = (stage: Stage) => rush(stage)
+
+/** The ends of days in the zones that mandates name, in hours before midnight UTC. */
+const ENDS_OF_DAYS = [0, 1, 2].map((hours) => hours * HOUR)
+
+/** Requests that arrive just when a day ends, and with it periods. */
+const endOfDay = Effect.fnUntraced(function* (stage: Stage) {
+  const { client, random, time } = stage
+  const ends = ENDS_OF_DAYS.map((before) => Math.ceil((time.now + before) / DAY) * DAY - before - time.now)
+  const left = Math.min(...ends)
+  if (left > 6 * MINUTE) return
+  yield* client.sleep(left - random.integer(0, 4 * MILLISECOND))
+  yield* rush(stage)
+})
 
 /** Requests that arrive just when something of their mandate is due. */
 const lastMoment = Effect.fnUntraced(function* (stage: Stage) {
@@ -332,12 +365,13 @@ const lastMoment = Effect.fnUntraced(function* (stage: Stage) {
 /** How often a caller does each. */
 const ACTIONS: ReadonlyArray<readonly [weight: number, action: (stage: Stage) => Effect.Effect<void>]> = [
   [10, create],
-  [12, burst],
-  [14, lastMoment],
+  [30, burst],
+  [30, lastMoment],
+  [10, endOfDay],
   [30, propose],
   [22, commit],
   [7, cancel],
-  [3, refund],
+  [6, refund],
   [1, revoke],
   [7, read],
   [8, readOne],

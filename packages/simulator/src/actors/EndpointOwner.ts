@@ -10,6 +10,7 @@ import {
   rotateWebhookSecret
 } from "@svc/domain/programs/WebhookEndpoints"
 import { Effect } from "effect"
+import { MILLISECOND, SECOND } from "../time/Micros.ts"
 import { newWrite, rest, type Stage, sendKeyed } from "./Actor.ts"
 import type { KnownEndpoint } from "./Tenant.ts"
 
@@ -62,6 +63,12 @@ const change = Effect.fnUntraced(function* (
   yield* sendKeyed(stage, write.idempotencyKey, { ...common, program })
 })
 
+/** An owner who has been told that an endpoint is disabled, and makes it active again at once. */
+export const reactivateSoon = Effect.fnUntraced(function* (stage: Stage, endpoint: string) {
+  yield* stage.client.sleep(stage.random.integer(MILLISECOND, 2 * SECOND))
+  yield* change(stage, { id: endpoint, url: "" }, "reactivate")
+})
+
 const redeliver = Effect.fnUntraced(function* (stage: Stage, { id }: KnownEndpoint) {
   const { client, random, tenant } = stage
   const listed = yield* client.ask({
@@ -81,11 +88,14 @@ const redeliver = Effect.fnUntraced(function* (stage: Stage, { id }: KnownEndpoi
   })
 })
 
+const hasDisabled = ({ audit, tenant }: Stage): boolean =>
+  tenant.endpoints.some(({ id }) => audit.deliveries.statusOf(id) === "disabled")
+
 /** Who looks after the endpoints of an organization until the run is over. */
 export const endpointOwner = Effect.fnUntraced(function* (stage: Stage) {
-  const { audit, random, tenant } = stage
+  const { audit, client, random, tenant } = stage
   while (!stage.isOver()) {
-    yield* rest(stage)
+    yield* hasDisabled(stage) ? client.sleep(random.integer(MILLISECOND, SECOND)) : rest(stage)
     const disabled = tenant.endpoints.filter(({ id }) => audit.deliveries.statusOf(id) === "disabled")
     if (tenant.endpoints.length < random.integer(1, 2)) yield* register(stage)
     const endpoint = random.pick(disabled.length > 0 && random.chance(0.9) ? disabled : tenant.endpoints)

@@ -27,6 +27,8 @@ export interface Tenant {
   readonly devices: Map<string, Device>
   /** Mandates that it makes at most. */
   readonly mostMandates: number
+  /** The idempotency key of the last proposal that was answered. */
+  lastKey?: string
 }
 
 export const newTenant = (id: string, number: number, mostMandates: number): Tenant => ({

@@ -46,6 +46,7 @@ interface Delivery {
 
 interface Endpoint {
   readonly organization: string
+  readonly revision: number
   readonly url: string
   readonly types: ReadonlyArray<string> | undefined
   readonly status: string
@@ -73,6 +74,8 @@ export class DeliveryAudit {
   /** Absent when it is to be worked out again. */
   #dueAt: number | undefined
   #replica: readonly [Map<string, Endpoint>, Map<string, Delivery>] = [new Map(), new Map()]
+  /** Called when an endpoint has just been disabled. */
+  whenDisabled: ((organization: string, endpoint: string) => void) | undefined
   /** By URL. */
   readonly #secrets = new Map<string, Array<Secret>>()
   /** Events that a receiver has accepted, by URL and event. */
@@ -211,7 +214,11 @@ export class DeliveryAudit {
       this.#put(next.id, after)
     }
     const counted = this.#endpoints.get(given.id)!
-    const own = counted.status === "disabled" ? { ...counted, disabledAt: given.disabledAt } : counted
+    const revision = counted.revision + 1
+    const own =
+      counted.status === "disabled"
+        ? { ...counted, revision, disabledAt: given.disabledAt }
+        : { ...counted, revision }
     this.#endpoints.set(given.id, own)
     const { deliveries: rows, stored } = this.#reload(
       organization,
@@ -306,7 +313,10 @@ export class DeliveryAudit {
         : endpoint.exhausted + (isExhausted ? 1 : 0)
     const isBad = failed >= FAILED_IN_A_ROW || exhausted >= EXHAUSTED_IN_A_ROW
     const isDisabled = endpoint.status === "active" && isBad
-    if (isDisabled) this.#rare.count("endpoint disabled")
+    if (isDisabled) {
+      this.#rare.count("endpoint disabled")
+      this.whenDisabled?.(endpoint.organization, id)
+    }
     this.#endpoints.set(id, {
       ...endpoint,
       failed,
@@ -327,8 +337,12 @@ export class DeliveryAudit {
       check("endpoints within their limit", others.length < ENDPOINTS, next.id)
     }
     const isReactivated = before?.status === "disabled" && next.status === "active"
+    const expected = change.expected === "absent" ? 0 : change.expected
+    const isExpected = (before?.revision ?? 0) === expected
+    check("endpoints change on the revision that was read", isExpected, `${next.id}: ${before?.revision}`)
     const endpoint: Endpoint = {
       organization,
+      revision: expected + 1,
       url: next.url,
       types: next.eventTypes,
       status: next.status,

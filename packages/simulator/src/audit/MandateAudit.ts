@@ -2,6 +2,7 @@
  * Holds every append, and what callers are shown, against a recount of the journals. It decides nothing as the domain does:
  * the recount works out for itself what is due, what fits a budget and what an event leads to.
  */
+import { createHash } from "node:crypto"
 import type { StreamChange } from "@svc/domain/ports/MandateStore"
 import {
   type CountedMandate,
@@ -22,6 +23,8 @@ import type { Findings } from "./Findings.ts"
 import { SessionLedger } from "./SessionLedger.ts"
 
 const NANOS_PER_MICRO = 1000n
+/** What precedes an opening where it is hashed (part 5). */
+const COMMITMENT = "svc:authorization:commitment:v1\n"
 /** Longest time from a decision to its record, in nanoseconds. */
 const DECISION_LIFETIME = 5_000_000_000n
 
@@ -199,6 +202,16 @@ export class MandateAudit {
     this.claims.recorded(change, clock)
     this.sessions.recorded(change, counted, clock)
     this.#checkStored(change, entry, counted, clock)
+    this.#checkSubject(change)
+  }
+
+  #checkSubject({ mandate, organization, subject }: StreamChange): void {
+    if (subject === undefined) return
+    const subjectReference = subject.reference
+    const exit = this.#server().run(({ subjects }) => subjects.load({ organization, subjectReference }))
+    const stored = Exit.isSuccess(exit) ? exit.value.subject?.passkeys : undefined
+    const isSame = canonical(stored ?? null) === canonical(subject.next.passkeys)
+    this.#findings.check("passkeys as recorded", isSame, `${mandate}: ${subjectReference}`)
   }
 
   /** Counts one event, after the decision that it may record was worked out again. */
@@ -222,12 +235,21 @@ export class MandateAudit {
       this.#commitments.set(key, event.authorization_id)
     }
     if (event.type === "authorization.outcome_conflict" && event.data.late) this.#rare.count("late report")
+    if (event.type === "authorization.committed") this.#checkOpening(before, mandate, event)
     entry.recount.append(mandate, text)
     const counted = entry.recount.mandates.get(mandate)
     if (counted === undefined) return
     entry.states.set(counted.version, counted.state)
     const due = nextDue(counted)
     entry.dueAt = due === undefined ? Number.POSITIVE_INFINITY : Number(due.at / NANOS_PER_MICRO)
+  }
+
+  /** A commit opens the commitment that its authorization was proposed with. */
+  #checkOpening(before: CountedMandate | undefined, mandate: string, event: Recorded): void {
+    const opening = Buffer.from(event.data.commitment_opening, "base64url")
+    const commitment = createHash("sha256").update(COMMITMENT).update(opening).digest("base64url")
+    const isOpened = before?.authorizations.get(event.authorization_id)?.commitment === commitment
+    this.#findings.check("commits open their commitments", isOpened, `${mandate}: ${event.authorization_id}`)
   }
 
   /** What was decided may no longer differ when it is recorded: nothing came due, and no period ended. */

@@ -11,7 +11,7 @@ import type { SimulatedTime } from "../time/SimulatedTime.ts"
 /** How a receiver responds. `lossy`: it accepts, and its response is lost on the way. */
 export type Mood = "healthy" | "failing" | "slow" | "lossy" | "unreachable" | "fickle"
 
-const MOODS: ReadonlyArray<Mood> = ["healthy", "failing", "slow", "lossy", "unreachable", "fickle"]
+const MOODS: ReadonlyArray<Mood> = ["healthy", "failing", "failing", "slow", "lossy", "unreachable", "fickle"]
 /** Longest that an attempt may take (part 8). */
 const ATTEMPT_TIMEOUT: Micros = 15 * SECOND
 
@@ -87,7 +87,7 @@ export class Receivers {
     const mood = this.#moods.get(url) ?? "healthy"
     this.#moods.set(url, mood)
     if (this.isCalm) return "healthy"
-    return mood === "fickle" ? this.#options.random.pick(MOODS.slice(0, 5)) : mood
+    return mood === "fickle" ? this.#options.random.pick(MOODS.slice(0, 6)) : mood
   }
 
   #arrive(

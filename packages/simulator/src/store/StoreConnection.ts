@@ -43,7 +43,9 @@ export type AppendMode = "one by one" | "lanes"
 
 /** Longest time that a connection is slow. */
 const LONGEST_DELAY: Micros = 12 * SECOND
-const LANES = { lanes: 2, changes: 64 }
+const LANES = { lanes: 1, changes: 64 }
+/** Longest time that a statement of a lane takes to be committed. */
+const LONGEST_COMMIT: Micros = 8 * MILLISECOND
 /** How often another session has locked a stream that a shared statement is to append to. */
 const LOCKED = 0.05
 
@@ -71,7 +73,7 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
   const travel = <A, E>(
     what: string,
     carryOut: () => Exit.Exit<A, E>,
-    around?: { readonly before: () => void; readonly after: () => void }
+    around?: { readonly before: () => void; readonly after: () => void; readonly commit?: Micros }
   ): Effect.Effect<A, E | StoreUnavailable> => {
     const [request, answer] = [`${what} at the store`, `${host.name} ${what}`]
     return Effect.callback<A, E | StoreUnavailable>((resume) => {
@@ -104,7 +106,7 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
         around?.after()
         if (isLate) return
         if (isAnswerLost) rare.count("answer lost")
-        respond(isAnswerLost ? unavailable("the answer was lost") : exit, delay())
+        respond(isAnswerLost ? unavailable("the answer was lost") : exit, delay() + (around?.commit ?? 0))
       })
     })
   }
@@ -123,6 +125,7 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
       crash(host)
     }
     return {
+      ...(options.appends === "lanes" ? { commit: random.integer(0, LONGEST_COMMIT) } : {}),
       before: () => {
         if (crashes && isBefore) now("crash before append")
       },
