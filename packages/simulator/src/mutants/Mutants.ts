@@ -79,35 +79,16 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: `rule.first_period === ("NEVER" as string)`
   },
   {
-    name: "a late report counts in periods that have ended",
-    file: EVOLVE,
-    find: "authorization.periods.filter((pin) => pin.endsAt > instant)",
-    replace: "authorization.periods.filter((pin) => pin.endsAt > 0n || instant > 0n)"
-  },
-  {
     name: "a reservation holds nothing in its periods",
     file: EVOLVE,
     find: "mandate: use(counted, pins, (counters) => reserve(counters, opened.amount))",
     replace: "mandate: use(counted, [], (counters) => reserve(counters, opened.amount))"
   },
   {
-    name: "a closed reservation leaves the periods of today, not those that it was pinned to",
-    file: EVOLVE,
-    find: "mandate: use(stream.mandate, reservation.periods, (counters) => update(counters, reservation.amount))",
-    replace:
-      "mandate: use(stream.mandate, currentPeriods(stream.mandate.terms, instantOf(fact.occurred_at)), (counters) => update(counters, reservation.amount))"
-  },
-  {
     name: "a commit releases its reservation and counts nothing",
     file: COUNTERS,
     find: "committedAmount: released.committedAmount + amount",
     replace: "committedAmount: released.committedAmount"
-  },
-  {
-    name: "use of periods that have ended is kept for the next one",
-    file: "packages/domain/src/mandate/Usage.ts",
-    find: "entry.period === pinned.period && entry.startsAt === pinned.startsAt",
-    replace: "entry.period === pinned.period"
   },
   {
     name: "every late report counts, not the first alone",
@@ -138,18 +119,6 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     file: DECIDE,
     find: "if (refunded + BigInt(given.amount) > BigInt(payment.amount))",
     replace: "if (BigInt(given.amount) > BigInt(payment.amount))"
-  },
-  {
-    name: "any opening commits",
-    file: DECIDE,
-    find: "opening === undefined || !openingMatches(opening, authorization.commitment)",
-    replace: "opening === undefined || openingMatches(opening, authorization.commitment) === undefined"
-  },
-  {
-    name: "a mandate is consumed one execution late",
-    file: DECIDE,
-    find: "committedExecutions >= max_executions",
-    replace: "committedExecutions > max_executions"
   },
   {
     name: "the end of a period does not bound a decision",
