@@ -46,7 +46,10 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "core", include: CORE } },
       { extends: true, test: { name: "stores", include: STORES, globalSetup: DATABASES } },
-      { extends: true, test: { name: "packages", include: PACKAGES } },
+      {
+        extends: true,
+        test: { name: "packages", include: PACKAGES, globalSetup: "./scripts/pack/SharedInstallation.ts" }
+      },
       { extends: true, test: { name: "browser", include: BROWSER } },
       {
         extends: true,

@@ -51,7 +51,7 @@ export const sourceFiles = (workspace: Workspace): ReadonlyArray<SourceFile> =>
         path: relative(ROOT, file).replaceAll("\\", "/"),
         workspace,
         text,
-        isTest: part === "test" || file.endsWith(".test.ts"),
+        isTest: part === "test" || /\.(?:test|spec)\.ts$/u.test(file),
         imports: importsOf(text)
       }
     })

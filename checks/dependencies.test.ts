@@ -17,7 +17,8 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
   [/^@svc\/simulator$/, /^@svc\/(protocol|domain|testkit|store-memory|store-postgres)$/],
-  [/^(?:@svc\/cli|svc)$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^@svc\/cli$/, /^@svc\/(?!testkit|example-|cli$)/],
+  [/^svc$/, /^@svc\/(?!example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],
   [/^@svc\//, /^@svc\/(protocol|domain)$/]
 ]
@@ -38,7 +39,7 @@ const EFFECTS = /import (?:type )?\{[^}]*\b(?:Effect|Layer|Context)\b[^}]*\} fro
 
 /** The rooms of the domain that each adapter builds on, beside the ports that it implements or calls. */
 const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "@svc/cli": ["organization", "webhook", "workers", "approval"],
+  "@svc/cli": ["organization", "webhook", "workers", "approval", "programs"],
   "@svc/guarded-http": ["webhook"],
   "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
   "@svc/identity-jwt": ["organization"],
@@ -46,7 +47,14 @@ const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@svc/signer": ["engine"],
   "@svc/store-memory": ["mandate", "webhook", "approval", "organization", "engine"],
   "@svc/store-postgres": ["mandate", "webhook", "approval", "organization", "engine"],
+  "@svc/telemetry": ["webhook"],
   "@svc/time-zones": ["calendar"]
+}
+
+/** What examples need installed without an import: the framework that runs them, and what Nest loads or shares. */
+const LOADED_BY_FRAMEWORKS: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "@svc/example-embed-in-nest": ["@nestjs/platform-express", "rxjs"],
+  "@svc/example-next-route-handlers": ["next"]
 }
 
 /** The line of a file's room; -1 for what every room may import: the refusals and the identifiers. */
@@ -131,6 +139,16 @@ describe("dependencies", () => {
     )
   })
 
+  it("lets the library import the testkit for its own entry for tests alone", () => {
+    assert.deepStrictEqual(
+      offences(
+        named("svc").filter(({ path }) => !/^packages\/svc\/src\/testkit(?:\.ts$|\/)/u.test(path)),
+        (specifier) => packageOf(specifier) === "@svc/testkit" || specifier.startsWith("./testkit")
+      ),
+      []
+    )
+  })
+
   it("points the rooms of the domain one way", () => {
     assert.deepStrictEqual(
       named("@svc/domain")
@@ -196,7 +214,8 @@ describe("dependencies", () => {
           .filter((name) => name !== workspace.name)
       )
       const missing = [...used].filter((name) => !workspace.dependencies.includes(name))
-      const idle = workspace.dependencies.filter((name) => !used.has(name))
+      const loaded = LOADED_BY_FRAMEWORKS[workspace.name] ?? []
+      const idle = workspace.dependencies.filter((name) => !used.has(name) && !loaded.includes(name))
       return [
         ...missing.map((name) => `${workspace.name} imports ${name} undeclared`),
         ...idle.map((name) => `${workspace.name} declares ${name} for nothing`)

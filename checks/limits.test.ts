@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { APPROVAL_SESSION_SECONDS } from "@svc/domain/approval/SessionLifecycle"
+import { EVIDENCE_READ_SECONDS, MAX_EVIDENCE_READS } from "@svc/domain/engine/EvidenceReads"
 import * as MandateLimits from "@svc/domain/mandate/MandateLimits"
 import { WINDOW_MAX_YEARS, WINDOW_START_PAST_SECONDS } from "@svc/domain/mandate/MandateRequest"
 import { DUE_STREAMS_PER_LIST } from "@svc/domain/ports/MandateStore"
@@ -55,6 +56,8 @@ const LIMITS: Readonly<Record<string, number>> = {
   "shortest `return_state`, in characters": RETURN_STATE_MIN_CODE_POINTS,
   "longest `return_state`, in characters": RETURN_STATE_MAX_CODE_POINTS,
   "identity assertion, in characters": IDENTITY_ASSERTION_MAX_CHARACTERS,
+  "reads of evidence of an organization at once, in each process": MAX_EVIDENCE_READS,
+  "time that a read of evidence may take, in seconds": EVIDENCE_READ_SECONDS,
   "evidence payload that a verifier decodes, in bytes": MAX_EVIDENCE_PAYLOAD_BYTES,
   "`url` of an endpoint, in characters": WEBHOOK_URL_MAX_CODE_POINTS,
   "webhook secret, in bytes": WEBHOOK_SECRET_BYTES,

@@ -21,6 +21,8 @@ declare class URLSearchParams {
 
 declare class TextEncoder {
   encode(input: string): Uint8Array<ArrayBuffer>
+  /** Writes as many whole characters as there is room for. `read` counts UTF-16 code units, `written` bytes. */
+  encodeInto(text: string, bytes: Uint8Array): { readonly read: number; readonly written: number }
 }
 
 declare class TextDecoder {

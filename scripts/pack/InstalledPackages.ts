@@ -18,11 +18,10 @@ const OLDEST_NODE = "22.19.0"
 export interface InstalledPackages {
   readonly folder: string
   readonly tarballs: ReadonlyArray<Tarball>
-  readonly remove: () => void
 }
 
 /** Without what `npm run` tells the scripts of this repository, which an npm elsewhere takes for its own. */
-const environment = (): NodeJS.ProcessEnv =>
+export const environment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(
     Object.entries(process.env).filter(
       ([name]) => !/^(?:npm_(?:config_local_prefix|package_|lifecycle_)|INIT_CWD$)/u.test(name)
@@ -53,9 +52,6 @@ const installInto = (folder: string, packages: ReadonlyArray<string>): void => {
   output("npm", ["install", "--save-exact", ...options, ...packages], folder, INSTALL_MS)
 }
 
-const versionOf = (name: string): string =>
-  JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")).version
-
 /** The versions of other packages that this repository is tested with, where it has one version of them. */
 const testedVersions = (): Readonly<Record<string, string>> => {
   const { packages } = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8"))
@@ -69,8 +65,10 @@ const testedVersions = (): Readonly<Record<string, string>> => {
   return Object.fromEntries(single.map(([name, [version = ""]]) => [name, version]))
 }
 
-/** Packs all packages and installs the tarballs, with the types of Node, into a new folder. */
-export const installPackages = (): InstalledPackages => {
+/** Packs all packages and installs the tarballs, with other packages that their users have, into a new folder. */
+export const installPackages = (
+  others: Readonly<Record<string, string>>
+): InstalledPackages & { readonly remove: () => void } => {
   const parent = mkdtempSync(join(tmpdir(), "installed-"))
   const remove = () => rmSync(parent, { recursive: true, force: true })
   try {
@@ -81,7 +79,8 @@ export const installPackages = (): InstalledPackages => {
       join(folder, "package.json"),
       JSON.stringify({ private: true, type: "module", overrides: testedVersions() })
     )
-    installInto(folder, [...tarballs.map(({ file }) => file), `@types/node@${versionOf("@types/node")}`])
+    const named = Object.entries(others).map(([name, version]) => `${name}@${version}`)
+    installInto(folder, [...tarballs.map(({ file }) => file), ...named])
     return { folder, tarballs, remove }
   } catch (error) {
     remove()

@@ -1,19 +1,29 @@
-import { copyFileSync, existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync
+} from "node:fs"
 import { basename, join, resolve } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
-import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
 import { publint } from "publint"
+import { inject } from "vitest"
 import { ROOT } from "../../checks/Imports.ts"
-import { type InstalledPackages, installPackages, oldestNode, output } from "./InstalledPackages.ts"
+import { oldestNode, output } from "./InstalledPackages.ts"
 import { contentsOf, PINNED_CONTENTS } from "./PinnedContents.ts"
 import type { Tarball } from "./Tarballs.ts"
 
-/** Longest that packing and installing may take, in milliseconds. */
+/** Longest that the oldest Node may take to install, in milliseconds. */
 const SETUP_MS = 300_000
 
-/** Suites for a runner of tests, which their users install themselves. */
-const FOR_TEST_RUNNERS = /^@svc\/testkit\/(?:SignerSuite|StoreContract)$/u
+/** What needs a runner of tests or fast-check, which its users install themselves. */
+const FOR_TEST_RUNNERS =
+  /^(?:@svc\/testkit\/(?:SignerSuite|StoreContract|Arbitraries|LifecycleCommands|LifecycleProperty)|svc\/testkit\/properties)$/u
 
 const LIFECYCLE = {
   decision: "ALLOW",
@@ -29,7 +39,7 @@ const LIFECYCLE = {
 
 const FRONT = { state: "PENDING_APPROVAL", page: 200, asset: "text/javascript; charset=utf-8" }
 
-let installed: InstalledPackages
+const installed = inject("installed")
 let nodes: ReadonlyArray<string> = []
 
 const inFolder = (...path: ReadonlyArray<string>) => join(installed.folder, ...path)
@@ -100,7 +110,6 @@ const bundle = (entryPoints: Array<string>, outdir: string, banner = ""): void =
 }
 
 beforeAll(() => {
-  installed = installPackages()
   const older = oldestNode()
   nodes = older === undefined ? [process.execPath] : [process.execPath, older]
   const example = join(ROOT, "examples", "quickstart", "src")
@@ -110,8 +119,6 @@ beforeAll(() => {
   }
   writeFileSync(inFolder("everything.ts"), everything())
 }, SETUP_MS)
-
-afterAll(() => installed?.remove())
 
 describe("the tarballs", () => {
   it("contain what contents.txt says", () => {
@@ -220,6 +227,19 @@ describe("installed from the tarballs alone", () => {
     const bundles = join(installed.folder, "..", "bundles-of-handlers")
     bundle([inFolder("out", "node.js")], bundles, REQUIRE)
     assert.deepStrictEqual(printed(["node.mjs"], bundles), onEachNode({ status: 200 }))
+  })
+
+  it("the programs of docs/testing pass under node --test", () => {
+    const example = join(ROOT, "examples", "property-testing", "src")
+    const folder = inFolder("property-testing")
+    mkdirSync(folder)
+    const programs = readdirSync(example).filter((file) => !file.endsWith(".test.ts"))
+    for (const file of programs) copyFileSync(join(example, file), join(folder, file))
+    const specs = programs.filter((file) => file.endsWith(".spec.ts"))
+    const report = output(process.execPath, ["--test", "--test-reporter=tap", ...specs], folder)
+    assert.isAbove(specs.length, 0)
+    assert.match(report, /^# pass [1-9]/mu)
+    assert.match(report, /^# fail 0$/mu)
   })
 
   it("the command says its version", () => {

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto"
-import { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { SecretSealer, webhookSecretContext } from "@svc/domain/ports/SecretSealer"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import { webhookSealContext } from "@svc/domain/programs/WebhookEndpoints"
 import { MAX_WEBHOOK_ENDPOINTS } from "@svc/domain/webhook/WebhookEndpoint"
 import { webhookWorker } from "@svc/domain/workers/WebhookWorker"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
@@ -28,7 +27,7 @@ const registerEndpoints = Effect.fnUntraced(function* (targets: ReadonlyArray<st
       const id = newIdentifier("whe_")
       const organizationId = organizations[Math.floor(index / MAX_WEBHOOK_ENDPOINTS)]!
       const sealedSecret = yield* sealer.seal(
-        webhookSealContext({ id, organizationId }, 1),
+        webhookSecretContext({ id, organizationId }, 1),
         Redacted.make(SECRET)
       )
       const { now } = yield* store.loadEndpoint({ organization: organizationId })

@@ -1,14 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
+import { RequestSpans } from "@svc/http-server/http/RequestSpan"
 import type { RawAnswer } from "@svc/http-server/test/RawExchange"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
 import { type Misbehaviour, makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { Effect, Metric } from "effect"
+import { Effect, Layer, Metric } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { afterEach, beforeEach, vi } from "vitest"
 import type { StoreSetting } from "../src/config/StoreSetting.ts"
+import { makeMetering } from "../src/start/Metering.ts"
 import { Canaries } from "./Canaries.ts"
 import {
   APPROVAL_ORIGIN,
@@ -391,7 +393,12 @@ const failBelow = Effect.fnUntraced(function* ({ service, answers }: Story, { op
 
 const tellStory = Effect.fnUntraced(function* (store: StoreSetting = "memory") {
   const spans: Array<string> = []
-  const service = yield* startService({ observing: tracerTo(spans), store })
+  const metering = makeMetering()
+  const service = yield* startService({
+    observing: Layer.merge(tracerTo(spans), Layer.succeed(RequestSpans)(true)),
+    store,
+    instruments: metering
+  })
   const canaries = new Canaries()
   const { other, tenant } = service
   canaries.plant("API key", tenant.key)
@@ -405,7 +412,7 @@ const tellStory = Effect.fnUntraced(function* (store: StoreSetting = "memory") {
   yield* failOnApi(story, life)
   yield* failOnApproval(story, life)
   yield* failBelow(story, life)
-  return { ...story, life, spans }
+  return { ...story, life, spans, metrics: metering.families.exposition() }
 })
 
 /** The story on the memory store, and all that was printed meanwhile: told once, for each test that looks at it. */
@@ -426,7 +433,7 @@ const problemsOf = (answers: ReadonlyArray<RawAnswer>) =>
 describe("secrets (part 9)", () => {
   it.live("appear in no log line, span, problem or header, in any encoding", () =>
     Effect.gen(function* () {
-      const { answers, canaries, output, service, spans } = yield* toldOnce
+      const { answers, canaries, metrics, output, service, spans } = yield* toldOnce
       const problems = problemsOf(answers)
       const codes = new Set(problems.map(({ body }) => JSON.parse(body).code as string))
       assert.includeMembers([...codes], EXPECTED_CODES)
@@ -438,6 +445,8 @@ describe("secrets (part 9)", () => {
       assert.isAbove(service.log.length, answers.length)
       for (const line of [...service.log, ...output]) assert.deepStrictEqual(canaries.foundIn(line), [], line)
       assert.deepStrictEqual(canaries.foundIn(yield* Metric.dump), [])
+      assert.include(metrics, 'svc_reservations_total{step="committed"} 1')
+      assert.deepStrictEqual(canaries.foundIn(metrics), [])
       assert.include(spans.join("\n"), "commitAuthorization")
       for (const span of spans) assert.deepStrictEqual(canaries.foundIn(span), [], span)
     })

@@ -25,6 +25,7 @@ import { HttpServer } from "effect/http"
 import type { ServerConfig } from "../src/config/Config.ts"
 import type { StoreSetting } from "../src/config/StoreSetting.ts"
 import { portsLayer } from "../src/start/CompositionRoot.ts"
+import { type Instruments, NO_INSTRUMENTS } from "../src/start/Instruments.ts"
 import * as JsonLog from "../src/start/JsonLog.ts"
 import type { StoreOptions } from "../src/start/StoreLayer.ts"
 
@@ -43,6 +44,8 @@ export type PlannedFault = "unavailable" | "defect" | undefined
 export interface ServiceOptions {
   /** A tracer, for instance. */
   readonly observing?: Layer.Layer<never>
+  /** What observes the service. Default: nothing. */
+  readonly instruments?: Instruments
   /** Default: memory. */
   readonly store?: StoreSetting
   /** Default: {@link APPROVAL_ORIGIN}. */
@@ -202,10 +205,16 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
   const masterKey = options.masterKey ?? new Uint8Array(randomBytes(MASTER_KEY_BYTES))
   const config = configOf(masterKey, options)
   const wakeUp = Layer.succeed(WebhookWakeUp)(options.wakeUp ?? WebhookWakeUp.defaultValue())
-  const observing = Layer.mergeAll(logTo(log), wakeUp, options.observing ?? Layer.empty)
+  const { instruments = NO_INSTRUMENTS } = options
+  const observing = Layer.mergeAll(
+    logTo(log),
+    wakeUp,
+    instruments.observers,
+    options.observing ?? Layer.empty
+  )
   const migrations = options.migrations ?? "require"
   const built = yield* watched(watch).pipe(
-    Layer.provideMerge(portsLayer(config, { migrations })),
+    Layer.provideMerge(portsLayer(config, { migrations }, instruments)),
     Layer.provideMerge(observing),
     Layer.build
   )
@@ -227,6 +236,7 @@ export const startService = Effect.fnUntraced(function* (options: ServiceOptions
     )
   )
 
+  yield* instruments.beside.pipe(Layer.provide(shared), Layer.build)
   if (options.working !== undefined) {
     yield* workerLayer.pipe(Layer.provide(options.working), Layer.provide(shared), Layer.build)
   }

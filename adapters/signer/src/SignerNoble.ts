@@ -1,19 +1,28 @@
 import { p256 } from "@noble/curves/nist.js"
+import { sha256 } from "@noble/hashes/sha2.js"
 import { Signer } from "@svc/domain/ports/Signer"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect, Layer, type Redacted } from "effect"
 import {
+  type BeginSignature,
   type PrivateJwk,
   privateJwkOf,
-  type SignBytes,
   type SigningKeyInvalid,
   type SigningKeys,
   signerOfKeys
 } from "./SigningKey.ts"
 
-const implement = (jwk: PrivateJwk): SignBytes => {
+const implement = (jwk: PrivateJwk): BeginSignature => {
   const scalar = decodeBase64Url(jwk.d)!
-  return (data) => p256.sign(data, scalar, { prehash: true, lowS: true, format: "compact" })
+  return () => {
+    const hash = sha256.create()
+    return {
+      update: (piece) => {
+        hash.update(piece)
+      },
+      finish: () => p256.sign(hash.digest(), scalar, { prehash: false, lowS: true, format: "compact" })
+    }
+  }
 }
 
 const generateSigningKey: Effect.Effect<Redacted.Redacted<PrivateJwk>> = Effect.sync(() => {

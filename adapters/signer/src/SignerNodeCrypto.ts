@@ -1,20 +1,28 @@
-import { createPrivateKey, generateKeyPairSync, sign } from "node:crypto"
+import { createPrivateKey, createSign, generateKeyPairSync } from "node:crypto"
 import { Signer } from "@svc/domain/ports/Signer"
 import { Effect, Layer, Redacted } from "effect"
 import { toLowS } from "./LowS.ts"
 import {
+  type BeginSignature,
   type PrivateJwk,
   readSigningKey,
-  type SignBytes,
   type SigningKey,
   type SigningKeyInvalid,
   type SigningKeys,
   signerOfKeys
 } from "./SigningKey.ts"
 
-const implement = (jwk: PrivateJwk): SignBytes => {
+const implement = (jwk: PrivateJwk): BeginSignature => {
   const key = createPrivateKey({ key: { ...jwk }, format: "jwk" })
-  return (data) => toLowS(new Uint8Array(sign("sha256", data, { key, dsaEncoding: "ieee-p1363" })))
+  return () => {
+    const sign = createSign("sha256")
+    return {
+      update: (piece) => {
+        sign.update(piece)
+      },
+      finish: () => toLowS(new Uint8Array(sign.sign({ key, dsaEncoding: "ieee-p1363" })))
+    }
+  }
 }
 
 /** Prepares a private key for signing. */

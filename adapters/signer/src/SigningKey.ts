@@ -1,4 +1,4 @@
-import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import { Signer, SignerUnavailable, type Signing } from "@svc/domain/ports/Signer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import {
   isP256PublicKey,
@@ -31,16 +31,33 @@ export class SigningKeyInvalid extends Data.TaggedError("SigningKeyInvalid")<{
   readonly detail: string
 }> {}
 
-/** Signs with ES256: 64 bytes, r then s, low-S. */
-export type SignBytes = (data: Uint8Array) => Uint8Array
+/** A signature in the making: given piece by piece what is to be signed, then 64 bytes of ES256, r then s, low-S. */
+export interface OpenSignature {
+  readonly update: (piece: Uint8Array) => void
+  readonly finish: () => Uint8Array
+}
+
+/** Begins a signature with ES256. */
+export type BeginSignature = () => OpenSignature
 
 /** A private key that is ready to sign, and its public half. */
 export interface SigningKey {
   readonly published: JsonWebKeyEs256
-  readonly sign: SignBytes
+  readonly begin: BeginSignature
 }
 
-const PROBE = new TextEncoder().encode("svc:signer:probe:v1")
+/** A signature as the port has it; `admit` is waited for before it is given. */
+export const signingOf = (
+  begin: BeginSignature,
+  admit: Effect.Effect<unknown, SignerUnavailable> = Effect.void
+): Signing => {
+  const { finish, update } = begin()
+  const signed = Effect.try({ try: finish, catch: (cause) => new SignerUnavailable({ cause }) })
+  return { update, signature: Effect.andThen(admit, signed) }
+}
+
+/** What a new signer signs on trial. */
+export const PROBE = new TextEncoder().encode("svc:signer:probe:v1")
 const UNCOMPRESSED_POINT = 0x04
 
 const scalarOf = (text: unknown): Uint8Array | undefined => {
@@ -56,23 +73,36 @@ const pointOf = (x: Uint8Array, y: Uint8Array): Uint8Array => {
   return point
 }
 
+/** The point of a public P-256 key, which may not be on the curve; `undefined` for a JWK of another kind. */
+export const pointOfJwk = (jwk: {
+  readonly kty?: unknown
+  readonly crv?: unknown
+  readonly x?: unknown
+  readonly y?: unknown
+}): Uint8Array | undefined => {
+  const [x, y] = [scalarOf(jwk.x), scalarOf(jwk.y)]
+  return jwk.kty === "EC" && jwk.crv === "P-256" && x !== undefined && y !== undefined
+    ? pointOf(x, y)
+    : undefined
+}
+
 /**
  * Reads a private key and prepares it with `implement`. Refuses a key whose private and public halves do not match, since
  * evidence signed with it would not verify.
  */
 export const readSigningKey = (
   redacted: Redacted.Redacted<PrivateJwk>,
-  implement: (jwk: PrivateJwk) => SignBytes
+  implement: (jwk: PrivateJwk) => BeginSignature
 ): Effect.Effect<SigningKey, SigningKeyInvalid> =>
   Effect.try({
     try: () => {
       const { kty, crv, x, y, d } = Redacted.value(redacted)
-      const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
-      if (kty !== "EC" || crv !== "P-256" || xBytes === undefined || yBytes === undefined) return undefined
-      if (scalarOf(d) === undefined) return undefined
-      const publicKey = pointOf(xBytes, yBytes)
-      const key = { published: publicKeyToJwk(publicKey), sign: implement({ kty, crv, x, y, d }) }
-      return verifyP256({ publicKey, signature: key.sign(PROBE), data: PROBE }) ? key : undefined
+      const publicKey = pointOfJwk({ kty, crv, x, y })
+      if (publicKey === undefined || scalarOf(d) === undefined) return undefined
+      const key = { published: publicKeyToJwk(publicKey), begin: implement({ kty, crv, x, y, d }) }
+      const probe = key.begin()
+      probe.update(PROBE)
+      return verifyP256({ publicKey, signature: probe.finish(), data: PROBE }) ? key : undefined
     },
     // Error messages of the library may quote the private key.
     catch: () => new SigningKeyInvalid({ detail: "the signing key cannot be read" })
@@ -86,11 +116,9 @@ export const readSigningKey = (
 
 const decodePublished = Schema.decodeUnknownEffect(JsonWebKeyEs256, { onExcessProperty: "error" })
 
-const isPublishedForm = ({ kid, x, y }: JsonWebKeyEs256): boolean => {
-  const [xBytes, yBytes] = [scalarOf(x), scalarOf(y)]
-  if (xBytes === undefined || yBytes === undefined) return false
-  const point = pointOf(xBytes, yBytes)
-  return isP256PublicKey(point) && publicKeyToJwk(point).kid === kid
+const isPublishedForm = (jwk: JsonWebKeyEs256): boolean => {
+  const point = pointOfJwk(jwk)
+  return point !== undefined && isP256PublicKey(point) && publicKeyToJwk(point).kid === jwk.kid
 }
 
 /** Checks that a key may be published: a public ES256 key under its own thumbprint, without other members. */
@@ -112,15 +140,13 @@ const publishedKeySet = (
 /** A signer with fixed keys, on an implementation of ES256. */
 export const signerOfKeys = (
   keys: SigningKeys,
-  implement: (jwk: PrivateJwk) => SignBytes
+  implement: (jwk: PrivateJwk) => BeginSignature
 ): Effect.Effect<Signer["Service"], SigningKeyInvalid> =>
   Effect.gen(function* () {
     const key = yield* readSigningKey(keys.signing, implement)
     const keySet = yield* publishedKeySet(key.published, keys.published)
-    const sign = (data: Uint8Array) =>
-      Effect.try({ try: () => key.sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
     return Signer.of({
-      current: Effect.succeed({ kid: key.published.kid, sign }),
+      current: Effect.succeed({ kid: key.published.kid, begin: () => signingOf(key.begin) }),
       keySet: Effect.succeed(keySet)
     })
   })

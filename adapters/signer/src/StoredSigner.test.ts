@@ -222,6 +222,22 @@ describe("StoredSigner (part 7)", () => {
     })
   )
 
+  it.effect("gives no signature of a key that was withdrawn while it was made", () =>
+    Effect.gen(function* () {
+      const records = makeRecords()
+      const signer = yield* signerOn(records)
+      const { begin, kid } = yield* signer.current
+      const [kept, lost] = [begin(), begin()]
+      for (const signing of [kept, lost]) signing.update(new Uint8Array(3))
+      assert.strictEqual((yield* kept.signature).length, 64)
+      const now = (yield* Clock.currentTimeNanos) + AHEAD
+      records.kept.keys = records.kept.keys.map((key) =>
+        key.publicJwk.kid === kid ? { ...key, sealed: undefined, withdrawnAt: now } : key
+      )
+      assert.strictEqual((yield* Effect.flip(lost.signature))._tag, "SignerUnavailable")
+    })
+  )
+
   it.effect("does not fall back to a withdrawn key, even an opened one", () =>
     Effect.gen(function* () {
       const records = makeRecords()

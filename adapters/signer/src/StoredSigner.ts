@@ -12,7 +12,7 @@ import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { type CurrentSigningKey, makeOpenedSigningKeys } from "./OpenedSigningKeys.ts"
-import { readPublished, type SigningKeyInvalid } from "./SigningKey.ts"
+import { readPublished, type SigningKeyInvalid, signingOf } from "./SigningKey.ts"
 import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
 
 /** How long a view of the records is used, in seconds, and so how late a process may publish a change. */
@@ -138,12 +138,18 @@ const makeSigner = Effect.gen(function* () {
   // A master key that does not open the current key must fail the start rather than the first evidence.
   if ((yield* currentKey).isFallback) return yield* new SealBroken({ purpose: "signing_key" })
 
+  const admitted = (kid: string) =>
+    Effect.flatMap(unavailable(readAgain), ({ keys }) =>
+      keys.some((key) => key.publicJwk.kid === kid && !isWithdrawn(key))
+        ? Effect.void
+        : Effect.fail(new SignerUnavailable({ cause: "the key was withdrawn before it had signed" }))
+    )
+
   const signer = Signer.of({
-    // Read for each signature, since what a withdrawn key signs would not verify.
-    current: Effect.map(unavailable(currentKeyIn(readAgain)), ({ key: { published, sign } }) => ({
+    // Read as a signature begins and before it is given, since what a withdrawn key signs would not verify.
+    current: Effect.map(unavailable(currentKeyIn(readAgain)), ({ key: { begin, published } }) => ({
       kid: published.kid,
-      sign: (data) =>
-        Effect.try({ try: () => sign(data), catch: (cause) => new SignerUnavailable({ cause }) })
+      begin: () => signingOf(begin, admitted(published.kid))
     })),
     // While the store is unreachable, the last known key set is published.
     keySet: Effect.map(

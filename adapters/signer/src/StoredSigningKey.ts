@@ -1,17 +1,8 @@
-import { type SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { type SealBroken, SecretSealer, signingKeyContext } from "@svc/domain/ports/SecretSealer"
 import type { NewSigningKey, SigningKeyRecord } from "@svc/domain/ports/SigningKeyRecords"
 import { Effect, Redacted } from "effect"
 import { generateSigningKey, signingKey } from "./SignerNodeCrypto.ts"
 import { type PrivateJwk, type SigningKey, SigningKeyInvalid } from "./SigningKey.ts"
-
-const KEY_VERSION = 1
-
-const sealContext = (kid: string): SealContext => ({
-  purpose: "signing_key",
-  organization: "",
-  row: kid,
-  version: KEY_VERSION
-})
 
 /** Generates a signing key and seals its private half for the row of its `kid`. */
 export const makeSigningKey: Effect.Effect<NewSigningKey, SigningKeyInvalid, SecretSealer> = Effect.gen(
@@ -20,7 +11,7 @@ export const makeSigningKey: Effect.Effect<NewSigningKey, SigningKeyInvalid, Sec
     const jwk = yield* generateSigningKey
     const { published } = yield* signingKey(jwk)
     const secret = Redacted.make(JSON.stringify(Redacted.value(jwk)), { label: "signing key" })
-    return { publicJwk: published, sealed: yield* sealer.seal(sealContext(published.kid), secret) }
+    return { publicJwk: published, sealed: yield* sealer.seal(signingKeyContext(published.kid), secret) }
   }
 )
 
@@ -33,7 +24,7 @@ export const openSigningKey = Effect.fnUntraced(function* ({
   if (sealed === undefined) {
     return yield* new SigningKeyInvalid({ detail: "the private half of the signing key is gone" })
   }
-  const secret = yield* sealer.open(sealContext(publicJwk.kid), sealed)
+  const secret = yield* sealer.open(signingKeyContext(publicJwk.kid), sealed)
   const jwk = Redacted.make(JSON.parse(Redacted.value(secret)) as PrivateJwk, { label: "signing key" })
   const key = yield* signingKey(jwk)
   if (key.published.kid === publicJwk.kid) return key

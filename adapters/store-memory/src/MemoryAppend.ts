@@ -1,14 +1,8 @@
 import type { ApprovalSessionState } from "@svc/domain/approval/ApprovalSessionState"
-import { brokenInvariant, isSameHead } from "@svc/domain/engine/ChangeInvariant"
+import { refusalOf } from "@svc/domain/engine/ChangeAdmission"
 import type { AuthorizationState, OpenReservation } from "@svc/domain/mandate/MandateState"
 import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
-import {
-  type Appended,
-  ClaimTaken,
-  OutOfTime,
-  Stale,
-  type StreamChange
-} from "@svc/domain/ports/MandateStore"
+import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
@@ -26,18 +20,14 @@ export const appendChange = (
 ): Result.Result<Appended, Stale | OutOfTime | ClaimTaken> => {
   const tenant = state.tenantToWrite(change.organization)
   const stream = tenant.streams.get(change.mandate)
-  const { subject } = change
-  if ((stream?.revision ?? "absent") !== change.expected) return Result.fail(new Stale())
-  if (subject !== undefined && subjectRevision(tenant, subject.reference) !== subject.expected) {
-    return Result.fail(new Stale())
-  }
-  if (now >= change.recordBefore) return Result.fail(new OutOfTime())
-  for (const { kind, name } of change.claims) {
-    const holder = tenant.claims.holder(kind, name, now)
-    if (holder !== undefined) return Result.fail(new ClaimTaken({ kind, name, holder }))
-  }
-  refuseBroken(brokenInvariant(change))
-  if (!isSameHead(stream?.head, change.headBefore)) refuseBroken("the events do not follow the head")
+  const refused = refusalOf(change, {
+    now,
+    revision: stream?.revision,
+    subjectRevision: change.subject && tenant.subjects.get(change.subject.reference)?.revision,
+    head: stream?.head,
+    holderOf: ({ kind, name }) => tenant.claims.holder(kind, name, now)
+  })
+  if (refused !== undefined) return Result.fail(refused)
   refuseBroken(strayAuthorization(tenant, stream, change))
   for (const session of change.sessions) refuseBroken(straySession(state, tenant, stream, session))
   const open = openAfter(stream?.open ?? [], change.authorizations)
@@ -48,9 +38,6 @@ export const appendChange = (
 /** The revision to be given to a subject whose revision was `expected`. */
 export const revisionAfter = (expected: "absent" | number): number =>
   expected === "absent" ? 1 : expected + 1
-
-const subjectRevision = (tenant: Tenant, reference: string): "absent" | number =>
-  tenant.subjects.get(reference)?.revision ?? "absent"
 
 const refuseBroken = (broken: string | undefined): void => {
   if (broken !== undefined) throw new Error(`the change cannot be recorded: ${broken}`)

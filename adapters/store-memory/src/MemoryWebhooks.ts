@@ -1,23 +1,22 @@
-import { ClaimTaken, Stale, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
+import { takenClaim } from "@svc/domain/engine/ChangeAdmission"
+import { type ClaimTaken, Stale, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import {
   type EndedAttempts,
   EndpointLimitReached,
   type LeasedDelivery,
   type WebhookStore
 } from "@svc/domain/ports/WebhookStore"
-import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
-import { isKept, keptDeliveriesAfter } from "@svc/domain/webhook/KeptDeliveries"
+import { deliveriesInTurn } from "@svc/domain/webhook/DeliveryTurns"
+import { eventDeliveries } from "@svc/domain/webhook/EventDeliveries"
+import { keptDeliveriesAfter } from "@svc/domain/webhook/KeptDeliveries"
 import type { StoredDelivery } from "@svc/domain/webhook/WebhookDelivery"
 import {
   afterReactivation,
   beginAttempt,
-  isDue,
   isWorkerLost,
-  pendingDelivery,
   type WebhookDeliveryState
 } from "@svc/domain/webhook/WebhookDelivery"
-import type { StoredEndpoint } from "@svc/domain/webhook/WebhookEndpoint"
-import { type WebhookEndpointState, wants } from "@svc/domain/webhook/WebhookEndpoint"
+import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import type { Instant } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import { deepFreeze } from "./DeepFreeze.ts"
@@ -69,17 +68,8 @@ const living = (tenant: Tenant | undefined): ReadonlyArray<MemoryWebhookEndpoint
 export const listEndpoints = (state: MemoryState, organization: string): ReadonlyArray<StoredEndpoint> =>
   living(state.tenant(organization)).map(storedOf)
 
-const takenClaim = (
-  tenant: Tenant,
-  claims: ReadonlyArray<UniqueClaim>,
-  now: Instant
-): ClaimTaken | undefined => {
-  for (const { kind, name } of claims) {
-    const holder = tenant.claims.holder(kind, name, now)
-    if (holder !== undefined) return new ClaimTaken({ kind, name, holder })
-  }
-  return undefined
-}
+const heldIn = (tenant: Tenant, claims: ReadonlyArray<UniqueClaim>, now: Instant): ClaimTaken | undefined =>
+  takenClaim(claims, ({ kind, name }) => tenant.claims.holder(kind, name, now))
 
 export const changeEndpoint = (
   state: MemoryState,
@@ -89,7 +79,7 @@ export const changeEndpoint = (
   const tenant = state.tenantToWrite(change.organization)
   const known = tenant.webhooks.get(change.next.id)
   if ((known?.revision ?? "absent") !== change.expected) return Result.fail(new Stale())
-  const taken = takenClaim(tenant, change.claims, now)
+  const taken = heldIn(tenant, change.claims, now)
   if (taken !== undefined) return Result.fail(taken)
   if (known === undefined && living(tenant).length >= change.limit) {
     return Result.fail(new EndpointLimitReached())
@@ -160,37 +150,20 @@ export const addDelivery = (
   const entry = place(state, { organization, endpoint: delivery.endpointId })
   if (entry?.endpoint.status !== "active") return Result.fail(new Stale())
   const tenant = state.tenantToWrite(organization)
-  const taken = takenClaim(tenant, claims, now)
+  const taken = heldIn(tenant, claims, now)
   if (taken !== undefined) return Result.fail(taken)
   putDelivery(entry, delivery, body)
   for (const claim of claims) tenant.claims.take(claim, now)
   return Result.succeed(undefined)
 }
 
-/** Counts one more delivery that is kept for a disabled endpoint, or notes that it is missed. */
-const admits = (entry: MemoryWebhookEndpoint, now: Instant): boolean => {
-  const { kept } = entry
-  if (kept === undefined) return true
-  if (!isKept(kept, now)) {
-    entry.missedSince ??= now
-    return false
-  }
-  entry.kept = { ...kept, left: kept.left - 1 }
-  return true
-}
-
 /** Makes the deliveries of a change's events, in the step that records them (part 8). */
-export const fanOut = (tenant: Tenant, change: StreamChange, now: Instant): void => {
-  const entries = [...tenant.webhooks.values()].filter(({ endpoint }) => endpoint.status !== "deleted")
-  for (const { id: eventId, notification, type: eventType } of change.events) {
-    for (const entry of entries) {
-      if (!wants(entry.endpoint, eventType) || !admits(entry, now)) continue
-      const endpointId = entry.endpoint.id
-      const id = deliveryIdOf(eventId, endpointId)
-      const organizationId = change.organization
-      const delivery = pendingDelivery({ id, organizationId, endpointId, eventId, eventType }, now)
-      putDelivery(entry, delivery, notification)
-    }
+export const fanOut = (tenant: Tenant, { events }: StreamChange, now: Instant): void => {
+  for (const entry of tenant.webhooks.values()) {
+    const { deliveries, kept, missedSince } = eventDeliveries(entry, events, now)
+    entry.kept = kept
+    entry.missedSince = missedSince
+    for (const { body, delivery } of deliveries) putDelivery(entry, delivery, body)
   }
 }
 
@@ -200,50 +173,28 @@ const everyEndpoint = (state: MemoryState): ReadonlyArray<MemoryWebhookEndpoint>
 const waitingOf = (entry: MemoryWebhookEndpoint): ReadonlyArray<StoredDelivery> =>
   [...entry.waiting].map((id) => entry.deliveries.get(id)!)
 
-const openOf = (entry: MemoryWebhookEndpoint): number =>
-  waitingOf(entry).filter(({ delivery }) => delivery.open !== undefined).length
-
-/** What an endpoint may be sent now, what waits longest first, each with the turn that it has. */
-const dueOf = (entry: MemoryWebhookEndpoint, perEndpoint: number, now: Instant) => {
-  const underWay = openOf(entry)
-  const since = ({ delivery }: StoredDelivery): Instant => delivery.nextAttemptAt ?? delivery.createdAt
-  return waitingOf(entry)
-    .filter(({ delivery }) => isDue(delivery, entry.endpoint, now))
-    .sort((one, other) => (since(one) < since(other) ? -1 : 1))
-    .slice(0, Math.max(0, perEndpoint - underWay))
-    .map((stored, at) => ({ entry, stored, since: since(stored), turn: underWay + at }))
-}
-
-type Due = ReturnType<typeof dueOf>[number]
-
-const inTurns = (one: Due, other: Due): number =>
-  one.turn - other.turn || (one.since < other.since ? -1 : one.since > other.since ? 1 : 0)
-
-/** What an organization may be sent now, in the order in which it comes. */
-const dueOfTenant = ({ webhooks }: Tenant, query: Query<"leaseDue">, now: Instant): ReadonlyArray<Due> => {
-  const entries = [...webhooks.values()]
-  const underWay = entries.reduce((sum, entry) => sum + openOf(entry), 0)
-  return entries
-    .flatMap((entry) => dueOf(entry, query.bounds?.get(entry.endpoint.id) ?? query.perEndpoint, now))
-    .sort(inTurns)
-    .filter(({ turn }, at) => turn < query.assured || underWay + at < query.perOrganization)
-}
-
 export const leaseDue = (
   state: MemoryState,
   query: Query<"leaseDue">,
   now: Instant
 ): ReadonlyArray<LeasedDelivery> =>
-  [...state.tenants.values()]
-    .flatMap((tenant) => dueOfTenant(tenant, query, now))
-    .sort(inTurns)
-    .slice(0, query.limit)
-    .map(({ entry, stored }) => {
-      const { lasts, token } = query
-      const delivery = beginAttempt(stored.delivery, entry.endpoint, { token, now, lasts })
-      putDelivery(entry, delivery, stored.body)
-      return { ...storedOf(entry), delivery, body: stored.body }
-    })
+  deliveriesInTurn(
+    [...state.tenants.values()].map(({ webhooks }) =>
+      [...webhooks.values()].map((entry) => ({
+        entry,
+        endpoint: entry.endpoint,
+        waiting: waitingOf(entry).map(({ delivery }) => delivery)
+      }))
+    ),
+    query,
+    now
+  ).map(({ delivery: { id }, place: { entry } }) => {
+    const { lasts, token } = query
+    const { body, delivery } = entry.deliveries.get(id)!
+    const begun = beginAttempt(delivery, entry.endpoint, { token, now, lasts })
+    putDelivery(entry, begun, body)
+    return { ...storedOf(entry), delivery: begun, body }
+  })
 
 export const expiredAttempts = (state: MemoryState, { limit }: Query<"expiredAttempts">, now: Instant) => ({
   now,

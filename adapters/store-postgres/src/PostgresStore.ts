@@ -7,11 +7,13 @@ import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { SealedSecrets } from "@svc/domain/ports/SealedSecrets"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
+import { StoreStatistics } from "@svc/domain/ports/StoreStatistics"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
@@ -52,7 +54,9 @@ import { makeDueLeases } from "./ports/PostgresLeases.ts"
 import { makeOperatorLog } from "./ports/PostgresOperatorLog.ts"
 import { makeOrganizations } from "./ports/PostgresOrganizations.ts"
 import { makeReads } from "./ports/PostgresReads.ts"
+import { makeSealedSecrets } from "./ports/PostgresSealedSecrets.ts"
 import { makeSigningKeyRecords } from "./ports/PostgresSigningKeys.ts"
+import { makeStoreStatistics } from "./ports/PostgresStatistics.ts"
 import { makeSubjects } from "./ports/PostgresSubjects.ts"
 import { makeWebhooks } from "./ports/PostgresWebhooks.ts"
 
@@ -195,7 +199,13 @@ export const checkSession = (
   }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.timeout(START_TIMEOUT))
 
 /** The services of this store: the storage ports of the domain, and the records of the deployment itself. */
-export type PostgresPorts = StoragePorts | SigningKeyRecords | OperatorLog | StoreHistory
+export type PostgresPorts =
+  | StoragePorts
+  | SigningKeyRecords
+  | SealedSecrets
+  | OperatorLog
+  | StoreHistory
+  | StoreStatistics
 
 /** The append of the port. Changes that arrive while others are under way share a statement. */
 const makeGroupedAppend = (
@@ -236,8 +246,10 @@ export const portsWith = (
     Context.add(StoreCleaning, makeCleaning(clients)),
     Context.add(StoreHealth, makeStoreHealth(clients)),
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
+    Context.add(SealedSecrets, makeSealedSecrets(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),
     Context.add(StoreHistory, makeStoreHistory(clients)),
+    Context.add(StoreStatistics, makeStoreStatistics(clients)),
     Context.add(StreamTurns, makeTurns())
   )
 }

@@ -200,12 +200,15 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     const evidence = (await call(key.api_key, `/v1/mandates/${mandate}/evidence`)).body
     const header = JSON.parse(Buffer.from(evidence.protected, "base64url").toString())
     assert.strictEqual(header.kid, kid)
-    const keys = (await answerOf("signing-key", "list")).data.map(
+    const keys = (await answerOf("signing-key", "list", "--json")).data.map(
       (one: { readonly kid: string; readonly state: string }) => `${one.kid} ${one.state}`
     )
     assert.deepStrictEqual(keys, [`${before[0]?.kid} retired`, `${kid} signing`])
 
     const { signing_kid } = await answerOf("signing-key", "withdraw", kid, "--reason", "stolen", "--json")
+    const table = await svc(["signing-key", "list"])
+    assert.match(table, /^KID +STATE +CREATED +SIGNS FROM +WITHDRAWN\n/u)
+    assert.match(table, new RegExp(`^${kid} +withdrawn( +\\d{4}-\\S+Z){3}$`, "mu"))
     const signedAnew = (await call(key.api_key, `/v1/mandates/${mandate}/evidence`)).body
     assert.strictEqual(JSON.parse(Buffer.from(signedAnew.protected, "base64url").toString()).kid, signing_kid)
     await until("a key set without the withdrawn key", async () =>
@@ -232,13 +235,14 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     assert.deepStrictEqual(await rows("select * from svc.lease"), [])
     const log = await rows("select command, organization from svc.operator_log order by at, entry")
     assert.deepStrictEqual(
-      log.slice(-6).map(({ command, organization }) => [command, organization]),
+      log.slice(-7).map(({ command, organization }) => [command, organization]),
       [
         ["organization create", organization_id],
         ["api-key create", organization_id],
         ["signing-key rotate", ""],
         ["signing-key list", ""],
         ["signing-key withdraw", ""],
+        ["signing-key list", ""],
         ["api-key revoke", organization_id]
       ]
     )

@@ -1,34 +1,33 @@
-import { type OrganizationFace, SvcError } from "svc"
+import { type Execution, type OrganizationFace, type Run, type RunOutcome, SvcError } from "svc"
 
-/** Charges an order within a mandate, if the mandate allows it. `charge` asks the shop's own payment provider. */
+/** An order, which the shop keeps with the commitment that `await createCommitment()` made for it. */
+export interface Order {
+  readonly id: string
+  readonly mandate: string
+  readonly amount: number
+  readonly commitment: string
+  readonly opening: string
+}
+
+/** Charges an order if its mandate allows it; may be called again, after a crash for instance. */
 export const charge = async (
   shop: OrganizationFace,
-  order: { readonly mandate: string; readonly id: string; readonly amount: number },
-  commitment: { readonly commitment: string; readonly opening: string },
-  run: () => Promise<{ readonly transaction: string; readonly acceptedAt: string }>
-) => {
+  order: Order,
+  pay: (run: Run) => Promise<RunOutcome>
+): Promise<Execution["outcome"] | "not allowed"> => {
   const authorization = await shop.authorizations.propose(
     order.mandate,
     {
       external_reference: order.id,
       proposed_action: { action: "card.create", payment: { amount: order.amount, currency: "EUR" } },
       execution_window_seconds: 300,
-      commitment: commitment.commitment
+      commitment: order.commitment
     },
     { idempotencyKey: `propose-${order.id}` }
   )
-  if (!authorization.can_execute) return authorization
-  const { acceptedAt, transaction } = await run()
-  return shop.authorizations.commit(
-    authorization.id,
-    {
-      external_action_reference: order.id,
-      provider_transaction_reference: transaction,
-      reported_accepted_at: acceptedAt,
-      commitment_opening: commitment.opening
-    },
-    { idempotencyKey: `commit-${order.id}` }
-  )
+  if (!authorization.can_execute) return "not allowed"
+  const { outcome } = await shop.execute(authorization, pay, { opening: order.opening })
+  return outcome
 }
 
 /** Why a call was refused, for the shop's log. */

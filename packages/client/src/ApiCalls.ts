@@ -8,7 +8,7 @@ import type {
 } from "./Authorization.ts"
 import { createCommitment } from "./Commitment.ts"
 import type { FeedEvent, FeedPage, FeedQuery, JournalEvent } from "./Event.ts"
-import type { EvidenceEnvelope, KeySet } from "./Evidence.ts"
+import type { EvidenceContinuation, EvidenceEnvelope, KeySet } from "./Evidence.ts"
 import { type Listing, makeListing, type Page } from "./Listing.ts"
 import type {
   ApprovalSession,
@@ -54,6 +54,7 @@ export interface PageQuery {
   readonly cursor?: string | undefined
 }
 
+/** What may be done with mandates. */
 export interface MandateCalls {
   /** Creates a mandate, which then waits for the user's approval. */
   readonly create: (input: MandateInput, options?: WriteOptions) => Promise<Mandate>
@@ -68,11 +69,16 @@ export interface MandateCalls {
     input: ApprovalSessionInput,
     options?: WriteOptions
   ) => Promise<ApprovalSession>
-  readonly evidence: (id: string, options?: RequestOptions) => Promise<EvidenceEnvelope>
+  /** The whole journal, signed; with `afterSeq`, the `seq` of the last event that you have, what followed. */
+  readonly evidence: {
+    (id: string, options?: RequestOptions & { readonly afterSeq?: undefined }): Promise<EvidenceEnvelope>
+    (id: string, options: RequestOptions & { readonly afterSeq: number }): Promise<EvidenceContinuation>
+  }
   /** The journal, oldest first. */
   readonly events: (id: string, query?: PageQuery, options?: RequestOptions) => Listing<JournalEvent>
 }
 
+/** What may be done with authorizations: a proposal is decided at once, its outcome is reported later. */
 export interface AuthorizationCalls {
   /**
    * Proposes an action. Give the commitment of an opening that you have stored, or let the client make one and store it for
@@ -101,6 +107,7 @@ export interface AuthorizationCalls {
   readonly reportRefund: (id: string, input: RefundInput, options?: WriteOptions) => Promise<Authorization>
 }
 
+/** What may be done with webhook endpoints and their deliveries. */
 export interface WebhookCalls {
   readonly create: (input: WebhookEndpointInput, options?: WriteOptions) => Promise<WebhookEndpoint>
   readonly get: (id: string, options?: RequestOptions) => Promise<WebhookEndpoint>
@@ -116,11 +123,13 @@ export interface WebhookCalls {
   readonly redeliver: (id: string, deliveryId: string, options?: WriteOptions) => Promise<WebhookDelivery>
 }
 
+/** The events of all mandates in one order, for whoever polls rather than listens. */
 export interface EventCalls {
   /** What happened to all mandates, oldest first. Keep `next_cursor` of each page to go on from there. */
   readonly list: (query?: FeedQuery, options?: RequestOptions) => Listing<FeedEvent, FeedPage>
 }
 
+/** The passkeys of end users, which they register on the approval page alone. */
 export interface PasskeyCalls {
   /** Active ones, newest first. */
   readonly list: (subjectReference: string, query?: PageQuery, options?: RequestOptions) => Listing<Passkey>
@@ -170,7 +179,11 @@ export const makeMandates = (send: Transport): MandateCalls => ({
     send(get(routePath`/v1/mandates/${id}/periods` + queryText(query)), options),
   openApproval: async (id, input, options) =>
     send(post(routePath`/v1/mandates/${id}/approval-sessions`, input), options),
-  evidence: async (id, options) => send(get(routePath`/v1/mandates/${id}/evidence`), options),
+  evidence: async <E>(
+    id: string,
+    { afterSeq, ...options }: RequestOptions & { readonly afterSeq?: number | undefined } = {}
+  ): Promise<E> =>
+    send(get(routePath`/v1/mandates/${id}/evidence` + queryText({ after_seq: afterSeq })), options),
   events: (id, query, options) => list(send, () => routePath`/v1/mandates/${id}/events`, query, options)
 })
 

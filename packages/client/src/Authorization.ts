@@ -22,6 +22,7 @@ export interface ProposedAction {
   }
 }
 
+/** An action that you ask about before you execute it. */
 export interface ProposalInput {
   /** Your reference of the operation. It need not be unique; no personal data. */
   readonly external_reference: string
@@ -32,6 +33,7 @@ export interface ProposalInput {
   readonly commitment: string
 }
 
+/** The rule that a reason is about. New codes may be added. */
 export type ReasonCode =
   | "MANDATE_NOT_APPROVED"
   | "MANDATE_NOT_STARTED"
@@ -77,11 +79,13 @@ export interface CommitReport {
   readonly reported_accepted_at: string
 }
 
+/** The report that your provider definitely accepted the action, with the opening that proves whose report it is. */
 export interface CommitInput extends CommitReport {
   /** What the commitment of the proposal was made from. */
   readonly commitment_opening: string
 }
 
+/** Why the action did not happen. */
 export type CancellationReason =
   | "EXECUTION_FAILED"
   | "EXECUTOR_REJECTED"
@@ -96,6 +100,7 @@ export type CancellationReason =
  */
 export type ExecutionDisposition = "NO_LONGER_POSSIBLE" | "NEVER_BECAME_POSSIBLE"
 
+/** The report that the action definitely did not happen and no longer can. */
 export interface CancellationInput {
   readonly reason: CancellationReason
   readonly execution_disposition: ExecutionDisposition
@@ -103,6 +108,7 @@ export interface CancellationInput {
   readonly external_credential_reference?: string
 }
 
+/** The report of a refund of a committed authorization. It gives no room back to the budget. */
 export interface RefundInput {
   /** Minor units of `currency`. The sum of all refunds is not above the committed amount. */
   readonly amount: number
@@ -133,6 +139,7 @@ export interface Authorization {
   readonly refunds?: ReadonlyArray<RefundInput>
 }
 
+/** Which authorizations of a mandate are listed. */
 export interface AuthorizationListQuery {
   /** Entries of a page, 1 to 100. Default 25. */
   readonly limit?: number | undefined

@@ -15,6 +15,7 @@ import type { Authorization } from "./Authorization.ts"
 import type { KeySet } from "./Evidence.ts"
 import {
   type Execution,
+  type ExecutionContext,
   type ExecutionOptions,
   type ExecutionReport,
   makeExecutor,
@@ -35,6 +36,7 @@ export const RETRIES_DEFAULT = 4
 /** The waits between attempts unless the options say otherwise. */
 export const BACKOFF_DEFAULT: Backoff = { initial: 250, max: 8000 }
 
+/** How a client reaches the service. `retries`, `timeout` and `signal` may also be given with each call. */
 export interface ClientOptions {
   /** Address of the API, with its path prefix if it has one: `https://api.example/spending`. */
   readonly baseUrl: string
@@ -81,9 +83,9 @@ export interface Client extends ExecutingCalls {
   readonly keySet: (options?: RequestOptions) => Promise<KeySet>
 }
 
-/** Calls with `execute`, which keeps in mind what it has run for as long as they are kept. */
-export const withExecution = (calls: Calls): ExecutingCalls => {
-  const executor = makeExecutor(calls.authorizations)
+/** Calls with `execute`. */
+export const withExecution = (calls: Calls, context?: ExecutionContext): ExecutingCalls => {
+  const executor = makeExecutor(calls.authorizations, context)
   return {
     ...calls,
     execute: (authorization, run, options) =>

@@ -1,3 +1,4 @@
+/** What happened. New types may be added. */
 export type EventType =
   | "mandate.created"
   | "mandate.approved"
@@ -15,6 +16,7 @@ export type EventType =
   | "authorization.outcome_conflict"
   | "authorization.refund_reported"
 
+/** A value as JSON has it. */
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [name: string]: Json }
 
 /** An event of a mandate's journal, as it was hashed. */
@@ -47,6 +49,7 @@ export interface FeedPage {
   readonly next_cursor: string
 }
 
+/** From where the feed is read. */
 export interface FeedQuery {
   /** Events of a page, 1 to 100. Default 25. */
   readonly limit?: number | undefined

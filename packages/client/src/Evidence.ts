@@ -6,6 +6,14 @@ export interface EvidenceEnvelope {
   readonly signature: string
 }
 
+/**
+ * What followed the event that was asked for: the same envelope under a format of its own. Its payload has `after` (`seq` and
+ * `hash`) beside the later `events`: it continues what you have if that is the event that you have.
+ */
+export interface EvidenceContinuation extends Omit<EvidenceEnvelope, "format"> {
+  readonly format: "svc.evidence.continuation.v1"
+}
+
 /** A public key that evidence is verified with. */
 export interface SigningKey {
   readonly kty: "EC"
@@ -17,6 +25,7 @@ export interface SigningKey {
   readonly y: string
 }
 
+/** The public keys of a service (a JWK set), those of earlier evidence included. */
 export interface KeySet {
   readonly keys: ReadonlyArray<SigningKey>
 }

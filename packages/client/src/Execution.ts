@@ -84,6 +84,7 @@ export type Execution =
       readonly reconciliation: Reconciliation
     }
 
+/** How an authorization is executed. */
 export interface ExecutionOptions extends RequestOptions {
   /** The opening of the authorization's commitment, or what fetches it from where it was stored. */
   readonly opening: string | (() => string | Promise<string>)
@@ -129,6 +130,8 @@ interface Started {
   readonly authorization: Authorization
   readonly opening: string
   readonly externalActionReference: string
+  /** The time, in milliseconds since 1970. */
+  readonly now: () => number
 }
 
 const uncertain = (
@@ -148,7 +151,7 @@ const reportOf = (started: Started, result: RunOutcome): ExecutionReport | undef
     const input: CommitInput = {
       external_action_reference: started.externalActionReference,
       provider_transaction_reference: result.provider_transaction_reference,
-      reported_accepted_at: result.reported_accepted_at ?? new Date().toISOString(),
+      reported_accepted_at: result.reported_accepted_at ?? new Date(started.now()).toISOString(),
       commitment_opening: started.opening
     }
     return { ...shared, kind: "commit", input }
@@ -193,7 +196,7 @@ const runUntil = async (
   const abort = () => controller.abort(signal?.reason)
   const timer = setTimeout(
     () => controller.abort(new TimeIsOver("execute_before has come")),
-    Math.min(deadline - Date.now(), TIMER_MAX_MILLISECONDS)
+    Math.min(deadline - started.now(), TIMER_MAX_MILLISECONDS)
   )
   signal?.addEventListener("abort", abort, { once: true })
   const { authorization, externalActionReference } = started
@@ -210,16 +213,22 @@ const runUntil = async (
   }
 }
 
-/**
- * Makes the executor of a client. It keeps in mind what it has run until `execute_before` has passed, so that within it
- * nothing runs twice.
- */
-export const makeExecutor = (calls: ExecutionCalls) => {
-  const begun = new Map<string, number>()
+/** What an executor has beside its calls. */
+export interface ExecutionContext {
+  /** The time, in milliseconds since 1970. Default: the host's clock. */
+  readonly now?: () => number
+  /** The authorizations that were run, each until its `execute_before` has passed. Executors that share it share what they know. */
+  readonly begun?: Map<string, number>
+}
 
+/** Makes an executor. It keeps in mind what it has run until `execute_before` has passed, so that within it nothing runs twice. */
+export const makeExecutor = (
+  calls: ExecutionCalls,
+  { begun = new Map(), now = Date.now }: ExecutionContext = {}
+) => {
   const begin = (id: string, deadline: number): void => {
-    const now = Date.now()
-    for (const [other, until] of begun) if (until <= now) begun.delete(other)
+    const present = now()
+    for (const [other, until] of begun) if (until <= present) begun.delete(other)
     if (begun.has(id)) {
       const message = `${id} was run by this client before; reconcile that run instead`
       throw new SvcError({ code: "execution_repeated", message, resourceId: id })
@@ -236,14 +245,14 @@ export const makeExecutor = (calls: ExecutionCalls) => {
     const opening = typeof options.opening === "function" ? await options.opening() : options.opening
     const commitment = await commitmentOf(opening)
     const authorization = await calls.get(id, options)
-    const deadline = passGate(authorization, { id, commitment, now: Date.now() })
+    const deadline = passGate(authorization, { id, commitment, now: now() })
     if (options.signal?.aborted) {
       const message = "the execution was aborted before it began"
       throw new SvcError({ code: "aborted", message, cause: options.signal.reason })
     }
     begin(id, deadline)
     const { externalActionReference = id } = options
-    const started = { authorization, opening, externalActionReference }
+    const started = { authorization, opening, externalActionReference, now }
     try {
       return await settle(calls, started, await runUntil(run, started, deadline, options), options)
     } catch (cause) {

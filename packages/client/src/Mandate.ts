@@ -11,6 +11,7 @@ export type MandateState =
   | "REJECTED"
   | "EXPIRED"
 
+/** The unit that a budget period is counted in, in its time zone. */
 export type PeriodUnit = "DAY" | "WEEK" | "MONTH" | "YEAR"
 
 /** `CALENDAR`: periods begin where the calendar's units do. `MANDATE`: they are counted from `window.starts_at`. */
@@ -84,11 +85,13 @@ export interface WindowInput {
   readonly ends_at: string
 }
 
+/** The window of a mandate, with its beginning filled in. Timestamps are RFC 3339 in UTC. */
 export interface Window {
   readonly starts_at: string
   readonly ends_at: string
 }
 
+/** What a mandate is made of. It never changes; to change something, revoke it and have another approved. */
 export interface MandateInput {
   readonly kind: MandateKind
   /** Your stable identifier of the end user. It goes into evidence, so no personal data. */
@@ -121,8 +124,10 @@ export interface BudgetPeriod {
   readonly max_executions?: number
 }
 
+/** What is used of one budget period. Amounts are in minor units. */
 export interface PeriodUsage extends BudgetPeriod, UsageCounters {}
 
+/** What is used of a mandate, over its life and in its current periods. Amounts are in minor units. */
 export interface Usage extends UsageCounters {
   /** The current period of each entry of `policy.periods`. Empty for `SINGLE`. */
   readonly periods: ReadonlyArray<PeriodUsage>
@@ -152,6 +157,7 @@ export interface Mandate {
   readonly usage: Usage
 }
 
+/** Which mandates are listed. */
 export interface MandateListQuery {
   /** Entries of a page, 1 to 100. Default 25. */
   readonly limit?: number | undefined
@@ -161,11 +167,13 @@ export interface MandateListQuery {
   readonly subject_reference?: string | undefined
 }
 
+/** Why a mandate is taken back. */
 export interface RevocationInput {
   /** 1 to 500 characters. It goes into evidence, so no personal data. */
   readonly reason: string
 }
 
+/** Which budget periods are shown. */
 export interface PeriodsQuery {
   /** The first period of each entry contains this instant. Default: now. */
   readonly from?: string | undefined
@@ -173,12 +181,15 @@ export interface PeriodsQuery {
   readonly limit?: number | undefined
 }
 
+/** Budget periods of a mandate, earliest first. */
 export interface BudgetPeriods {
   readonly data: ReadonlyArray<BudgetPeriod>
 }
 
+/** All but `OPEN` are terminal. */
 export type ApprovalSessionState = "OPEN" | "COMPLETED" | "REJECTED" | "EXPIRED" | "SUPERSEDED"
 
+/** Who the end user is, and where the browser goes after the approval page. */
 export interface ApprovalSessionInput {
   /** A compact JWS that names the end user, under a key of the organization. */
   readonly identity_assertion: string

@@ -75,6 +75,7 @@ export interface MemberFault {
   readonly detail: string
 }
 
+/** What an `SvcError` is made of; see there. */
 export interface SvcErrorFields {
   readonly code: SvcError["code"]
   readonly message: string

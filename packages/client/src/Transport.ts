@@ -13,6 +13,7 @@ export interface RequestOptions {
   readonly retries?: number | undefined
 }
 
+/** How one write is made. */
 export interface WriteOptions extends RequestOptions {
   /**
    * Names the operation, 1 to 255 visible ASCII characters: whatever is sent under it happens once. Default: a random one,

@@ -1,6 +1,7 @@
 import type { EventType } from "./Event.ts"
 import type { MandateState } from "./Mandate.ts"
 
+/** Where webhooks go, and which events it is told of. */
 export interface WebhookEndpointInput {
   /** An HTTPS address with a public host name. */
   readonly url: string
@@ -30,6 +31,7 @@ export interface WebhookEndpoint {
   readonly secret?: string
 }
 
+/** One attempt to deliver a webhook. */
 export interface WebhookAttempt {
   readonly at: string
   /** HTTP status of the answer; absent when there was none. */

@@ -46,7 +46,7 @@ const CALLS: Readonly<Record<string, (svc: Client) => Promise<unknown>>> = {
     svc.mandates.periods("the_mandate", { from: "2027-01-01T00:00:00Z", limit: 2 }),
   listMandateEvents: (svc) => svc.mandates.events("the_mandate", LIST),
   createApprovalSession: (svc) => svc.mandates.openApproval("the_mandate", INPUT),
-  getEvidence: (svc) => svc.mandates.evidence("the_mandate"),
+  getEvidence: (svc) => svc.mandates.evidence("the_mandate", { afterSeq: 3 }),
   createAuthorization: (svc) =>
     svc.authorizations.propose("the_mandate", { given: "as it is", commitment: "c" } as never),
   listAuthorizations: (svc) => svc.authorizations.list("the_mandate", { ...LIST, state: "RESERVED" }),

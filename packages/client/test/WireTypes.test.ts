@@ -52,6 +52,7 @@ interface Compared {
   readonly CommitReport: Same<client.CommitReport, Authorizations.CommitReport>
   readonly Decision: Same<client.Decision, Authorizations.Decision>
   readonly EventType: Same<client.EventType, Journal.JournalEventType>
+  readonly EvidenceContinuation: Same<client.EvidenceContinuation, Wire<typeof Envelope.EvidenceContinuation>>
   readonly EvidenceEnvelope: Same<client.EvidenceEnvelope, Wire<typeof Envelope.EvidenceEnvelope>>
   readonly ExecutionDisposition: Same<
     client.ExecutionDisposition,
@@ -106,6 +107,7 @@ const SAME: { readonly [Name in keyof Compared]: true & Compared[Name] } = {
   CommitReport: true,
   Decision: true,
   EventType: true,
+  EvidenceContinuation: true,
   EvidenceEnvelope: true,
   ExecutionDisposition: true,
   FeedEvent: true,

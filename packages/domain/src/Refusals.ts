@@ -70,9 +70,10 @@ export class RefundExceedsCommitted extends Data.TaggedError("RefundExceedsCommi
 export class AssertionReplayed extends Data.TaggedError("AssertionReplayed")<Record<never, never>> {}
 
 /** The identity assertion does not meet the organization's settings (part 6). */
-export class IdentityAssertionInvalid extends Data.TaggedError("IdentityAssertionInvalid")<
-  Record<never, never>
-> {}
+export class IdentityAssertionInvalid extends Data.TaggedError("IdentityAssertionInvalid")<{
+  /** Why, for the caller to read. Absent: what part 6 asks of every assertion. */
+  readonly detail?: string
+}> {}
 
 /** A valid identity assertion for another subject (part 6). */
 export class SubjectMismatch extends Data.TaggedError("SubjectMismatch")<Record<never, never>> {}

@@ -15,8 +15,8 @@ const sextetAt = (text: string, index: number): number => {
 /** The one base64url text of exactly 32 bytes: 43 characters, the last with two zero bits (part 1). */
 export const BASE64URL_OF_32_BYTES = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/u
 
-/** Encodes bytes as unpadded base64url (RFC 4648 section 5). */
-export const encodeBase64Url = (bytes: Uint8Array): string => {
+/** The characters of {@link encodeBase64Url} as the bytes that they are in ASCII, for text that is hashed or sent. */
+export const encodeBase64UrlBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer> => {
   const output = new Uint8Array(Math.ceil((bytes.length * 4) / 3))
   let position = 0
   // Evidence may have tens of megabytes, so whole groups of three bytes take the short way.
@@ -35,8 +35,12 @@ export const encodeBase64Url = (bytes: Uint8Array): string => {
     output[position++] = CODES[(group >> 12) & 63]!
     if (left === 2) output[position++] = CODES[(group >> 6) & 63]!
   }
-  return new TextDecoder().decode(output)
+  return output
 }
+
+/** Encodes bytes as unpadded base64url (RFC 4648 section 5). */
+export const encodeBase64Url = (bytes: Uint8Array): string =>
+  new TextDecoder().decode(encodeBase64UrlBytes(bytes))
 
 /**
  * Decodes unpadded, canonical base64url (part 1). Padding, `+`, `/`, white space, a length that no

@@ -142,6 +142,20 @@ describe("the calls of a service and of the client", () => {
     await service.close()
   })
 
+  it("run nothing twice while its outcome is open, whoever asks", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { opening, proposal } = await newProposal()
+    const { id } = await face.authorizations.propose(mandate, proposal)
+    const pending = async () => ({ outcome: "uncertain" as const })
+    assert.strictEqual((await face.execute(id, pending, { opening })).outcome, "uncertain")
+    const again = await failureOf(service.forOrganization(shop.id).execute(id, pending, { opening }))
+    assert.strictEqual(again.code, "execution_repeated")
+    await service.close()
+  })
+
   it("name the commitment that a proposal lacks, and the reason of a refused key", async () => {
     const shop = makeShop()
     const service = createService(shop.serviceOptions)

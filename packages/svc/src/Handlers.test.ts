@@ -1,14 +1,15 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
+import { createClient } from "@svc/client"
 import express from "express"
 import fastify from "fastify"
 import { Hono } from "hono"
-import { approvedMandate, commitReport, makeShop, newProposal } from "../test/Shop.ts"
+import { approvedMandate, commitReport, makeShop, newMandate, newProposal } from "../test/Shop.ts"
 import { svcExpress } from "./express.ts"
 import { svcFastify } from "./fastify.ts"
 import { svcHono } from "./hono.ts"
-import { createService, type Service } from "./index.ts"
+import { createService, type Service, SvcError } from "./index.ts"
 import { toRouteHandlers } from "./next.ts"
 import { toNodeHandler } from "./node.ts"
 
@@ -194,6 +195,11 @@ describe("a service mounted wrongly", () => {
     const service = createService(shop.serviceOptions)
     const { key } = await service.createApiKey(shop.id)
     const app = express()
+    let requests = 0
+    app.use((_request, _response, next) => {
+      requests += 1
+      next()
+    })
     app.use(express.json())
     app.use(svcExpress(service))
     const server = await listening(createServer(app), port)
@@ -203,8 +209,19 @@ describe("a service mounted wrongly", () => {
       body: '{"a":1}'
     })
     const problem = await response.json()
-    assert.deepStrictEqual([response.status, problem.code], [500, "internal_error"])
+    assert.deepStrictEqual(
+      [response.status, problem.code, problem.retryable],
+      [400, "malformed_request", false]
+    )
     assert.match(problem.detail, /mount it in front of every body parser/u)
+    const client = createClient({ baseUrl: `${base}/mandates`, apiKey: key })
+    const refused = await client.mandates.create(newMandate("user_1")).then(
+      () => "created",
+      (error: unknown) => error
+    )
+    assert.instanceOf(refused, SvcError)
+    assert.match(String(refused), /mount it in front of every body parser/u)
+    assert.strictEqual(requests, 2)
     await closed(server)
     await service.close()
   })

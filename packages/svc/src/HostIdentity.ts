@@ -21,8 +21,20 @@ export interface HostIdentity {
   readonly enrolmentAllowed?: boolean
 }
 
-/** Recognizes the end user of an `identity_assertion`, any text of up to 16,384 characters; `undefined` refuses it. */
-export type Identify = (assertion: string, organization: string) => Promise<HostIdentity | null | undefined>
+/** That a host does not vouch for an assertion, and why. */
+export interface HostRefusal {
+  /** A sentence for the caller, who reads it as the `detail` of `identity_assertion_invalid`. 1 to 255 characters. */
+  readonly refused: string
+}
+
+/**
+ * Recognizes the end user of an `identity_assertion`, any text of up to 16,384 characters. `undefined`, or the reason as
+ * `refused`, refuses it; if it rejects, the caller is told to try again.
+ */
+export type Identify = (
+  assertion: string,
+  organization: string
+) => Promise<HostIdentity | HostRefusal | null | undefined>
 
 /** How long an assertion is taken for valid unless the host says so, in seconds. */
 const DEFAULT_LIFETIME_SECONDS = 300n
@@ -56,23 +68,47 @@ const verifiedOf = async (
   enrolmentAllowed: identity.enrolmentAllowed ?? false
 })
 
+/** Longest reason of a refusal, in characters. */
+const MAX_REASON_CHARACTERS = 255
+
+const UNKNOWN = "The identity assertion is of nobody whom this service's host recognizes."
+const EXPIRED = "The identity assertion has expired."
+
+/** What a host without a compiler may have returned by mistake, which is its fault and not the caller's. */
+const checkReturned = (returned: HostIdentity | HostRefusal): void => {
+  const isValid =
+    "refused" in returned
+      ? typeof returned.refused === "string" &&
+        returned.refused !== "" &&
+        returned.refused.length <= MAX_REASON_CHARACTERS
+      : typeof returned.subject === "string" &&
+        (returned.jti === undefined || typeof returned.jti === "string") &&
+        (returned.expiresAt === undefined || !Number.isNaN(returned.expiresAt.getTime()))
+  if (!isValid)
+    throw new TypeError(
+      "identify must resolve with a subject (and jti, expiresAt) of the documented types, with { refused: text }, or with undefined"
+    )
+}
+
+const refusal = (reason: string, detail: string) =>
+  Effect.fail(new IdentityAssertionRefused({ reason, detail }))
+
 /** End users as the host recognizes them. A host that cannot tell now, because `identify` rejects, is tried again. */
 export const hostIdentityLayer = (identify: Identify): Layer.Layer<IdentityVerifier> =>
   Layer.succeed(IdentityVerifier, {
     verify: ({ assertion, now, organization, settings }) =>
-      Effect.tryPromise({
-        try: async () => {
-          const identity = await identify(assertion, organization)
-          return identity
-            ? await verifiedOf(identity, assertion, { issuer: settings.issuer, now })
-            : undefined
-        },
-        catch: (cause) => new IdentityKeysUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
-      }).pipe(
-        Effect.flatMap((verified) =>
-          verified === undefined || verified.expiresAt <= now
-            ? Effect.fail(new IdentityAssertionRefused({ reason: "refused by the host" }))
-            : Effect.succeed(verified)
+      Effect.gen(function* () {
+        const returned = yield* Effect.tryPromise({
+          try: async () => identify(assertion, organization),
+          catch: (cause) => new IdentityKeysUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
+        })
+        if (!returned) return yield* refusal("not recognized by the host", UNKNOWN)
+        // A defect, which is logged and answered as an internal error.
+        yield* Effect.sync(() => checkReturned(returned))
+        if ("refused" in returned) return yield* refusal("refused by the host", returned.refused)
+        const verified = yield* Effect.promise(() =>
+          verifiedOf(returned, assertion, { issuer: settings.issuer, now })
         )
-      )
+        return verified.expiresAt > now ? verified : yield* refusal("expired for the host", EXPIRED)
+      })
   })

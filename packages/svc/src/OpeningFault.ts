@@ -12,6 +12,13 @@ const WORDS: Readonly<Record<string, (fault: Tagged) => string>> = {
     Array.isArray(faults) ? faults.join(" ") : "the database is not suitable",
   MigrationsPending: ({ pending }) =>
     `the schema lacks ${Array.isArray(pending) ? pending.join(", ") : "steps"}: open the store once with migrations: "run"`,
+  PartitionsDiffer: ({ expected, present }) =>
+    `the schema was made with partitions: ${String(present)}, and ${String(expected)} are asked for`,
+  RootCertificateUnreadable: ({ file }) =>
+    `the file ${String(file)}, which url names as sslrootcert, cannot be read`,
+  ExternalSignatureInvalid: ({ detail }) => String(detail),
+  IdentityKeysUnsuitable: ({ fault, organization }) =>
+    `the identity keys of the organization ${String(organization)} cannot be used: ${String(fault)}`,
   OtherEnvironment: ({ environment, organization }) =>
     `the organization ${organization} is one of the ${environment} environment in this store, and what was approved there must not count here: use another store, or another organization`
 }

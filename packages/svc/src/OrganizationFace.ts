@@ -11,7 +11,6 @@ import type {
   ApprovalSession,
   Authorization,
   BudgetPeriod,
-  EvidenceEnvelope,
   FeedEvent,
   FeedPage,
   JournalEvent,
@@ -35,7 +34,7 @@ import {
   reportRefund
 } from "@svc/domain/programs/Authorizations"
 import { readEventFeed } from "@svc/domain/programs/EventFeed"
-import { readEvidence } from "@svc/domain/programs/Evidence"
+import { readContinuation, readEvidence } from "@svc/domain/programs/Evidence"
 import {
   createMandate,
   listEvents,
@@ -181,8 +180,17 @@ const mandateCalls = ({ list, read, write }: Ways): Calls["mandates"] => ({
     ),
   openApproval: (mandateId, input, options) =>
     write<ApprovalSession>((request) => createApprovalSession({ ...request, mandateId }), input, options),
-  evidence: (mandateId, options) =>
-    read<EvidenceEnvelope>((organization) => readEvidence({ organization, mandateId }), options)
+  evidence: <E>(
+    mandateId: string,
+    { afterSeq, ...options }: RequestOptions & { readonly afterSeq?: number | undefined } = {}
+  ) =>
+    read<E>(
+      (organization) =>
+        afterSeq === undefined
+          ? readEvidence({ organization, mandateId })
+          : readContinuation({ organization, mandateId, afterSeq }),
+      options
+    )
 })
 
 const authorizationCalls = ({ list, read, write }: Ways): Calls["authorizations"] => ({

@@ -12,7 +12,7 @@ import {
   RETURN_ORIGIN
 } from "../test/Shop.ts"
 import { layer, readMandate } from "./effect.ts"
-import { createService, type Service, type ServiceOptions, SvcError } from "./index.ts"
+import { createService, type Service, SvcError } from "./index.ts"
 import { memory } from "./memory.ts"
 import { pglite } from "./pglite.ts"
 import { ServiceParts } from "./Service.ts"
@@ -62,6 +62,11 @@ for (const [name, storage] of [
       const evidence = await face.mandates.evidence(mandate)
       const payload = await service.verifyEvidence(JSON.parse(JSON.stringify(evidence)))
       assert.strictEqual((payload.mandate as { readonly id: string }).id, mandate)
+      const { after, events } = JSON.parse(
+        Buffer.from((await face.mandates.evidence(mandate, { afterSeq: 2 })).payload, "base64url").toString()
+      )
+      assert.deepStrictEqual(events, (payload.events as ReadonlyArray<unknown>).slice(2))
+      assert.deepStrictEqual(after, { seq: 2, hash: events[0].previous_hash })
       const forged = { ...evidence, payload: `${evidence.payload.slice(0, -4)}AAAA` }
       const refused = await service.verifyEvidence(forged).then(
         () => "verified",
@@ -103,6 +108,12 @@ describe("a service", () => {
     assert.include(invalid.message, "/policy/max_amount:")
     const missing = await refusalOf(face.mandates.get("mnd_00000000000000000000000000"))
     assert.deepStrictEqual([missing.code, missing.status], ["not_found", 404])
+    for (const none of [undefined, null, 7, {}])
+      assert.throws(
+        () => service.forOrganization(none as unknown as string),
+        SvcError,
+        /forOrganization takes/u
+      )
     const nobody = await refusalOf(service.forOrganization("org_00000000000000000000000000").mandates.list())
     assert.include(nobody.message, "no such organization")
     await service.close()
@@ -169,9 +180,14 @@ describe("a service", () => {
 
   it("recognizes end users as its host does, each assertion once", async () => {
     let isDown = false
+    const logged: Array<string> = []
     const shop = makeShop({
+      logger: ({ cause = "", message }) => logged.push(message, cause),
       identify: async (assertion) => {
         if (isDown) throw new Error("the session store is down")
+        if (assertion === "ended") return { refused: "The session has ended." }
+        if (assertion === "late") return { subject: "user_1", expiresAt: new Date(0) }
+        if (assertion === "mistaken") return { subject: 7 as unknown as string }
         return assertion.startsWith("session of ") ? { subject: assertion.split(" ")[2]! } : undefined
       }
     })
@@ -185,7 +201,17 @@ describe("a service", () => {
         return_url: `${RETURN_ORIGIN}/back`,
         return_state: "unpredictable-0001"
       })
-    assert.strictEqual((await refusalOf(open("nobody"))).code, "identity_assertion_invalid")
+    for (const [assertion, code, message] of [
+      ["nobody", "identity_assertion_invalid", /of nobody whom this service's host recognizes/u],
+      ["ended", "identity_assertion_invalid", /^The session has ended\.$/u],
+      ["late", "identity_assertion_invalid", /has expired/u],
+      ["mistaken", "internal_error", /^(?!.*subject)/u]
+    ] as const) {
+      const refused = await refusalOf(open(assertion))
+      assert.strictEqual(refused.code, code)
+      assert.match(refused.message, message)
+    }
+    assert.match(logged.join("\n"), /identify must resolve with a subject/u)
     assert.strictEqual((await refusalOf(open("session of user_2"))).code, "subject_mismatch")
     isDown = true
     const unavailable = await refusalOf(open("session of user_1"))
@@ -205,9 +231,10 @@ describe("a service", () => {
     const shop = makeShop({
       store: {
         ...working,
-        [StoreLayer]: Layer.unwrap(
-          Effect.suspend(() => (isDown ? Effect.fail(failed) : Effect.succeed(working[StoreLayer])))
-        )
+        [StoreLayer]: (signer) =>
+          Layer.unwrap(
+            Effect.suspend(() => (isDown ? Effect.fail(failed) : Effect.succeed(working[StoreLayer](signer))))
+          )
       }
     })
     const service = createService(shop.serviceOptions)
@@ -233,17 +260,22 @@ describe("a service", () => {
   it("does not take over an organization of the other environment", async () => {
     const working = memory()
     const services = await Effect.runPromise(
-      Layer.build(working[StoreLayer] as unknown as Layer.Layer<never>).pipe(Scope.provide(folders))
+      Layer.build(working[StoreLayer](undefined) as unknown as Layer.Layer<never>).pipe(
+        Scope.provide(folders)
+      )
     )
     const store = {
       ...working,
-      [StoreLayer]: Layer.succeedContext(services) as unknown as (typeof working)[typeof StoreLayer]
+      [StoreLayer]: (() => Layer.succeedContext(services)) as unknown as (typeof working)[typeof StoreLayer],
+      outlivesProcess: true
     }
-    const shop = makeShop({ store })
+    const shop = makeShop({ store, masterKey: new Uint8Array(32) })
     const first = createService(shop.serviceOptions)
     await first.ready()
+    const [organization] = shop.serviceOptions.organizations ?? []
     const live = createService({
       ...shop.serviceOptions,
+      organizations: [{ ...organization!, reportGraceSeconds: 0 }],
       environment: "live",
       baseUrl: "https://api.shop.example",
       approvalUrl: "https://approve.shop.example"
@@ -317,31 +349,4 @@ describe("a service", () => {
       503
     )
   })
-
-  for (const [what, wrong, message] of [
-    ["no HTTPS in live", { environment: "live" }, /approvalUrl must begin with https/u],
-    [
-      "one origin in live",
-      { environment: "live", baseUrl: "https://a.example/m", approvalUrl: "https://a.example/a" },
-      /another origin/u
-    ],
-    ["one path", { approvalUrl: "http://localhost:3000/mandates" }, /different hosts or different paths/u],
-    ["an option that there is not", { mastrKey: "x" } as Partial<ServiceOptions>, /no option "mastrKey"/u],
-    ["another environment", { environment: "production" as "test" }, /must be "test" or "live"/u],
-    ["a store that is none", { store: memory as unknown as ServiceOptions["store"] }, /must be memory\(\)/u],
-    ["a rate of nothing", { rateLimit: { rate: 0, burst: 0 } }, /rateLimit/u],
-    ["a foreign rpId", { rpId: "other.example" }, /rpId/u],
-    ["a short master key", { masterKey: "AAAA" }, /masterKey must be 32 bytes/u],
-    ["no master key with a lasting store", { store: pglite({ folder: "unused" }) }, /masterKey is missing/u],
-    [
-      "an organization's id that is none",
-      { organizations: [{ id: "shop", name: "", returnOrigins: [] }] },
-      /"shop"/u
-    ]
-  ] as const satisfies ReadonlyArray<readonly [string, Partial<ServiceOptions>, RegExp]>) {
-    it(`is not made with ${what}`, () => {
-      const { serviceOptions } = makeShop(wrong)
-      assert.throws(() => createService(serviceOptions), message)
-    })
-  }
 })

@@ -8,6 +8,7 @@ import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
 import type { DomainRefusal, ProblemFacts } from "@svc/domain/programs/RefusalProblem"
+import { BillingAccountRequired } from "@svc/domain/Refusals"
 import { problemHeaders, problemOf, Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
 import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
@@ -22,8 +23,9 @@ import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.
 import { withinTransaction } from "./HostTransaction.ts"
 import { makeCalls, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
-import { deploymentOf, type Mounts, mountsOf, type ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
+import { type Mounts, settingsOf } from "./ServiceSettings.ts"
 import { svcErrorOf } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
@@ -36,9 +38,9 @@ export interface Service {
    * rejects: while the store cannot be opened it answers 503, and the next request tries again.
    */
   readonly fetch: (request: Request) => Promise<Response>
-  /** The resources of an organization. */
+  /** The resources of an organization. Throws an `SvcError` for anything but a string. */
   readonly forOrganization: (organizationId: string) => OrganizationFace
-  /** Makes an API key, for callers over HTTP. Its text is returned here alone. */
+  /** Makes an API key, for callers over HTTP. Its text is returned here alone. In live the organization has a billing account. */
   readonly createApiKey: (
     organizationId: string,
     options?: { readonly scopes?: ReadonlyArray<ApiKeyScope>; readonly expiresAt?: string }
@@ -79,7 +81,16 @@ export interface Service {
   }
 }
 
-/** A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does. */
+/**
+ * A new identifier for an organization of `ServiceOptions`. Keep it: it stands in everything that the organization does.
+ *
+ * @example
+ * ```ts
+ * import { newOrganizationId } from "svc"
+ *
+ * console.assert(newOrganizationId().startsWith("org_"))
+ * ```
+ */
 export const newOrganizationId = (): string =>
   formatIdentifier("org_", Date.now(), crypto.getRandomValues(new Uint8Array(IDENTIFIER_RANDOM_BYTES)))
 
@@ -112,6 +123,15 @@ const refuseKeySettings = ({
   return faults.length === 0
     ? Effect.void
     : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
+}
+
+/** An identifier that is `undefined` is mostly a setting that is not there, which the host should learn at once. */
+const refuseOtherThanText = (id: unknown): void => {
+  if (typeof id === "string") return
+  throw svcErrorOf({
+    code: "validation_failed",
+    detail: `forOrganization takes the identifier of an organization as a string, and was given ${id === null ? "null" : typeof id}.`
+  })
 }
 
 const organizationNamed = (id: string) =>
@@ -192,8 +212,8 @@ const makeFetch =
       .catch((fault: unknown) => notOpenResponse(fault, options.baseUrl))
 
 /**
- * Makes a service within this process. Options that contradict each other throw a `TypeError`; the store is opened by the
- * first call, or by `ready`.
+ * Makes a service within this process. Throws a `TypeError` that says all that is wrong with the options; the store is opened
+ * by the first call, or by `ready`.
  *
  * @example
  * ```ts
@@ -211,25 +231,27 @@ const makeFetch =
  * const shop = service.forOrganization(organization)
  * ```
  */
-export const createService = (options: ServiceOptions): Service => {
-  const mounts = mountsOf(options)
-  const runtime = makeRuntime(options, mounts)
+export const createService = (given: ServiceOptions): Service => {
+  const settings = settingsOf(given)
+  const { deployment, mounts, options } = settings
+  const runtime = makeRuntime(settings)
   const run = makeRun(runtime)
-  const runFor =
-    (organizationId: string, ports: Context.Context<never>): RunFor =>
-    (program, { idempotencyKey, signal }) => {
+  /** What was executed in this process, whichever face executed it. */
+  const executions = { begun: new Map<string, number>() }
+  const runFor = (organizationId: string, ports: Context.Context<never>): RunFor => {
+    refuseOtherThanText(organizationId)
+    return (program, { idempotencyKey, signal }) => {
       const found = Effect.provideContext(
         Effect.flatMap(organizationNamed(organizationId), program),
         ports
       ) as ReturnType<typeof program>
       return run(signal === undefined ? found : untilAborted(found, signal), idempotencyKey)
     }
-  const app = Effect.runSync(
-    Effect.provideService(makeApp(options, mounts), Deployment, deploymentOf(options, mounts))
-  )
+  }
+  const app = Effect.runSync(Effect.provideService(makeApp(options, mounts), Deployment, deployment))
   return {
     fetch: makeFetch(runtime, app, options),
-    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty())))),
+    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty()))), executions),
     transaction: (client, within) =>
       withinTransaction(runtime, options.store, client, (ports) =>
         within({
@@ -241,6 +263,8 @@ export const createService = (options: ServiceOptions): Service => {
       run(
         Effect.gen(function* () {
           const organization = yield* organizationNamed(organizationId)
+          if (organization.environment === "live" && organization.billingAccountReference === undefined)
+            return yield* new BillingAccountRequired()
           yield* refuseKeySettings({ expiresAt, scopes })
           const { bytes } = yield* Randomness
           const now = yield* Clock.currentTimeMillis

@@ -5,8 +5,9 @@ import { makeApprovalOrigin } from "@svc/http-server/approval/ApprovalServer"
 import { type EdgeOptions, httpEdge, targetOf } from "@svc/http-server/http/HttpEdge"
 import { Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import type { Mounts, ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
 import type { Services } from "./ServiceRuntime.ts"
+import type { Mounts } from "./ServiceSettings.ts"
 
 /** Answers a request with the services of its `createService`. */
 export type ServiceApp = Effect.Effect<HttpServerResponse.HttpServerResponse, never, Services | Incoming>

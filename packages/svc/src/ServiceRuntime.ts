@@ -1,50 +1,33 @@
+import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
+import { makeWakeUp, WebhookWakeUp } from "@svc/domain/workers/WebhookWorker"
 import { workerLayer } from "@svc/domain/workers/Worker"
+import { IdlePause } from "@svc/domain/workers/WorkerPause"
 import { fetchKeySet } from "@svc/guarded-http/KeySetFetch"
 import { dnsResolve } from "@svc/guarded-http/NameResolver"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
-import * as RateLimit from "@svc/http-server/gate/RateLimit"
+import { keySetFault } from "@svc/identity-jwt/IdentityKey"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
 import { cachedKeySets } from "@svc/identity-jwt/KeySetCache"
 import * as PasskeyVerifierOnDemand from "@svc/passkey-webauthn/PasskeyVerifierOnDemand"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
-import { MASTER_KEY_BYTES, layer as sealerLayer } from "@svc/signer/SecretSealerNodeCrypto"
+import { layer as sealerLayer } from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
-import { Data, Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { Data, Effect, Layer, ManagedRuntime } from "effect"
 import { hostIdentityLayer } from "./HostIdentity.ts"
+import { pauseUnreferenced } from "./IdlePause.ts"
 import { openingFault } from "./OpeningFault.ts"
+import { limitsLayer } from "./ServiceLimits.ts"
 import { loggerLayer } from "./ServiceLog.ts"
-import {
-  deploymentOf,
-  type Mounts,
-  masterKeyOf,
-  organizationOf,
-  type ServiceOptions
-} from "./ServiceOptions.ts"
-import { StoreLayer } from "./Store.ts"
+import type { ServiceOptions } from "./ServiceOptions.ts"
+import type { ServiceSettings } from "./ServiceSettings.ts"
+import { StoreForTests, StoreLayer } from "./Store.ts"
 
-const redactedKey = (key: string | Uint8Array, name: string) =>
-  Redacted.make(masterKeyOf(key, name), { label: "master key" })
-
-const masterKeysOf = ({ masterKey, masterKeyPrevious: previous, store }: ServiceOptions) => {
-  if (masterKey === undefined && store.outlivesProcess)
-    throw new TypeError(
-      `createService: masterKey is missing: secrets in the store are sealed under it. Make one with node -p "crypto.randomBytes(${MASTER_KEY_BYTES}).toString('base64url')" and keep it as a secret of the deployment.`
-    )
-  return {
-    current: redactedKey(masterKey ?? crypto.getRandomValues(new Uint8Array(MASTER_KEY_BYTES)), "masterKey"),
-    ...(previous === undefined ? {} : { previous: redactedKey(previous, "masterKeyPrevious") })
-  }
-}
-
-const rateLimitOf = ({ rateLimit = RateLimit.DEFAULT_RATE }: ServiceOptions) =>
-  rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(rateLimit)
-
-const identityLayer = ({ identify }: ServiceOptions) => {
+const identityLayer = ({ identify, webhookAllowLoopback: loopbackAllowed = false }: ServiceOptions) => {
   if (identify !== undefined) return hostIdentityLayer(identify)
-  const fetched = fetchKeySet({ guard: { loopbackAllowed: false, resolve: dnsResolve() } })
+  const fetched = fetchKeySet({ guard: { loopbackAllowed, resolve: dnsResolve() } })
   return IdentityVerifierJose.layerWith({ resolveKeys: cachedKeySets(fetched) })
 }
 
@@ -57,45 +40,74 @@ export class OtherEnvironment extends Data.TaggedError("OtherEnvironment")<{
   readonly environment: string
 }> {}
 
-/** Everything that the programs and the two faces need, as the options say. Throws if they contradict each other. */
-export const servicesOf = (options: ServiceOptions, mounts: Mounts) => {
-  const organizations = (options.organizations ?? []).map((each) => organizationOf(each, options))
+/** An organization of the options has keys for identity assertions that must not be trusted, or cannot be used. */
+export class IdentityKeysUnsuitable extends Data.TaggedError("IdentityKeysUnsuitable")<{
+  readonly organization: string
+  readonly fault: string
+}> {}
+
+/** Why the inline keys of an organization cannot be used, if there is a reason. */
+const identityKeysFault = ({ identity }: Organization): Effect.Effect<string | undefined> =>
+  identity !== undefined && "jwks" in identity.keys && identity.algorithms.length > 0
+    ? keySetFault(identity.keys.jwks.keys, identity.algorithms)
+    : Effect.succeed(undefined)
+
+/** Records the organizations of the options. */
+const register = (organizations: ReadonlyArray<Organization>) =>
+  Effect.gen(function* () {
+    const store = yield* Organizations
+    for (const organization of organizations) {
+      const fault = yield* identityKeysFault(organization)
+      if (fault !== undefined)
+        return yield* new IdentityKeysUnsuitable({ organization: organization.id, fault })
+      const present = yield* store.find(organization.id)
+      if (present !== undefined && present.environment !== organization.environment)
+        return yield* new OtherEnvironment({
+          organization: organization.id,
+          environment: present.environment
+        })
+      yield* store.put(organization)
+    }
+  })
+
+/** What this service shares with no other of the process: its hints to its worker, and how the worker pauses. */
+const ownReferences = Layer.mergeAll(
+  Layer.sync(WebhookWakeUp, makeWakeUp),
+  Layer.succeed(IdlePause, pauseUnreferenced)
+)
+
+/** Everything that the programs and the two faces need but a logger. */
+export const servicesOf = ({ deployment, masterKeys, options, organizations }: ServiceSettings) => {
+  const loopbackAllowed = options.webhookAllowLoopback ?? false
   const stored = Layer.provideMerge(
-    Layer.provideMerge(wakingStore, options.store[StoreLayer]),
-    sealerLayer(masterKeysOf(options))
+    Layer.provideMerge(wakingStore, options.store[StoreLayer](options.signer)),
+    sealerLayer(masterKeys)
   )
+  const forTests = options.store[StoreForTests]
   const ports = Layer.mergeAll(
     stored,
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
     identityLayer(options),
     PasskeyVerifierOnDemand.layer,
-    WebhookTransportHttp.layer({ loopbackAllowed: false }),
-    Layer.succeed(Deployment, deploymentOf(options, mounts)),
-    rateLimitOf(options)
-  )
-  const registered = Layer.effectDiscard(
-    Effect.gen(function* () {
-      const store = yield* Organizations
-      for (const organization of organizations) {
-        const present = yield* store.find(organization.id)
-        if (present !== undefined && present.environment !== organization.environment)
-          return yield* new OtherEnvironment({
-            organization: organization.id,
-            environment: present.environment
-          })
-        yield* store.put(organization)
-      }
-    })
+    forTests === undefined
+      ? WebhookTransportHttp.layer({ loopbackAllowed })
+      : Layer.provide(forTests.transport, stored),
+    Layer.succeed(Deployment, deployment),
+    limitsLayer(options.limits ?? {})
   )
   const worker = options.worker === false ? Layer.empty : workerLayer
-  return Layer.mergeAll(registered, worker).pipe(
+  const services = Layer.mergeAll(Layer.effectDiscard(register(organizations)), worker).pipe(
     Layer.provideMerge(ports),
-    Layer.provideMerge(loggerLayer(options.logger))
+    Layer.provideMerge(ownReferences),
+    Layer.provideMerge(forTests?.clock ?? Layer.empty)
   )
+  // Two services of one program share no layer, not even those that are the same value.
+  return Layer.fresh(services)
 }
 
 type ServicesLayer = ReturnType<typeof servicesOf>
+/** The services that the use cases ask for. */
 export type Services = Layer.Success<ServicesLayer>
 
 /** The services of one `createService`, apart from those of any other. */
@@ -113,9 +125,9 @@ export class ServiceClosed extends Error {
   override readonly name = "ServiceClosed"
 }
 
-/** Opens the services at first use. Throws if the options contradict each other. */
-export const makeRuntime = (options: ServiceOptions, mounts: Mounts): ServiceRuntime => {
-  const layer = servicesOf(options, mounts)
+/** Opens the services at first use. */
+export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
+  const layer = Layer.provideMerge(servicesOf(settings), loggerLayer(settings.options.logger))
   const underWay = new Set<Promise<unknown>>()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
   let isClosed = false

@@ -3,8 +3,18 @@ import { toNodeHandler } from "./node.ts"
 import type { Service } from "./Service.ts"
 
 /**
- * Middleware for Express 5: `app.use(svcExpress(service))`, in front of `express.json()`. What is not below the paths of the
- * service goes on to the next handler.
+ * Middleware for Express 5, in front of `express.json()` and other body parsers. What is not below the paths of the service
+ * goes on to the next handler.
+ *
+ * @example
+ * ```ts
+ * import express from "express"
+ * import { svcExpress } from "svc/express"
+ *
+ * const app = express()
+ * app.use(svcExpress(service))
+ * app.use(express.json())
+ * ```
  */
 export const svcExpress: (
   service: Service

@@ -21,8 +21,17 @@ export interface FastifyLike {
 }
 
 /**
- * A plugin for Fastify 5: `fastify.register(svcFastify(service))`. It serves everything below the paths of `baseUrl` and
- * `approvalUrl`; Fastify's body parsers stay as they are outside of it.
+ * A plugin for Fastify 5. It serves everything below the paths of `baseUrl` and `approvalUrl`; Fastify's body parsers stay as
+ * they are outside of it.
+ *
+ * @example
+ * ```ts
+ * import fastify from "fastify"
+ * import { svcFastify } from "svc/fastify"
+ *
+ * const app = fastify({ requestTimeout: 30_000 })
+ * app.register(svcFastify(service))
+ * ```
  */
 export const svcFastify =
   (service: Service) =>

@@ -6,7 +6,16 @@ export interface HonoContextLike {
 }
 
 /**
- * Middleware for Hono: `app.use(svcHono(service))`. What is not below the paths of the service goes on to the next handler.
+ * Middleware for Hono. What is not below the paths of the service goes on to the next handler.
+ *
+ * @example
+ * ```ts
+ * import { Hono } from "hono"
+ * import { svcHono } from "svc/hono"
+ *
+ * const app = new Hono()
+ * app.use(svcHono(service))
+ * ```
  */
 export const svcHono =
   (service: Service) =>

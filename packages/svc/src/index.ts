@@ -22,13 +22,16 @@ export {
   type WriteOptions
 } from "@svc/client"
 export type * from "@svc/client/resources"
-export type { HostIdentity, Identify } from "./HostIdentity.ts"
+export {
+  type ExternalSigner,
+  type PublicP256Jwk,
+  type SignRequest,
+  signatureFromDer
+} from "@svc/signer/ExternalSigner"
+export type { HostIdentity, HostRefusal, Identify } from "./HostIdentity.ts"
 export type { OrganizationFace } from "./OrganizationFace.ts"
+export type { OrganizationSettings } from "./OrganizationSettings.ts"
 export { createService, newOrganizationId, type Service } from "./Service.ts"
-export type {
-  AuthenticatedCaller,
-  LogEntry,
-  OrganizationSettings,
-  ServiceOptions
-} from "./ServiceOptions.ts"
+export type { ServiceLimits } from "./ServiceLimits.ts"
+export type { AuthenticatedCaller, LogEntry, ServiceOptions } from "./ServiceOptions.ts"
 export type { Store } from "./Store.ts"

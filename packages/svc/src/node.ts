@@ -41,7 +41,8 @@ const refuse = async (answer: Response, response: ServerResponse): Promise<void>
  * import { createServer } from "node:http"
  * import { toNodeHandler } from "svc/node"
  *
- * createServer({ requestTimeout: 30_000 }, toNodeHandler(service)).listen(3000)
+ * const server = createServer({ requestTimeout: 30_000 }, toNodeHandler(service))
+ * server.setTimeout(40_000)
  * ```
  */
 export const toNodeHandler = (service: Service): NodeHandler => {

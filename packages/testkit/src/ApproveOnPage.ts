@@ -1,4 +1,4 @@
-import { makeSoftwarePasskey } from "./SoftwarePasskey.ts"
+import { makeSoftwarePasskey, type SoftwarePasskey } from "./SoftwarePasskey.ts"
 
 const expectStatus = async (response: Response, status: number, what: string): Promise<string> => {
   const text = await response.text()
@@ -7,8 +7,9 @@ const expectStatus = async (response: Response, status: number, what: string): P
 }
 
 /**
- * Approves an approval URL in a test, as a browser would on the page, with a new passkey. `send` is `fetch`, or the one of a
- * service. Rejects at the first response that is not what the page gets.
+ * Approves an approval URL in a test, as a browser would on the page. `send` is `fetch`, or the one of a service. `passkey` is
+ * the end user's, which is registered unless it is already; default: a new one. Rejects at the first response that is not
+ * what the page gets.
  *
  * @example
  * ```ts
@@ -19,7 +20,8 @@ const expectStatus = async (response: Response, status: number, what: string): P
  */
 export const approveOnPage = async (
   approvalUrl: string,
-  send: (request: Request) => Promise<Response>
+  send: (request: Request) => Promise<Response>,
+  passkey: SoftwarePasskey = makeSoftwarePasskey({ origin: new URL(approvalUrl).origin })
 ): Promise<void> => {
   const { origin } = new URL(approvalUrl)
   await expectStatus(
@@ -36,7 +38,10 @@ export const approveOnPage = async (
     cookie = response.headers.get("set-cookie")?.split(";")[0] ?? cookie
     return JSON.parse(text)
   }
-  const passkey = makeSoftwarePasskey({ origin })
-  await post("passkey", passkey.register((await post("ceremony", {}, 200)).options), 201)
-  await post("approval", passkey.authenticate((await post("ceremony", {}, 200)).options), 200)
+  let ceremony = await post("ceremony", {}, 200)
+  if (ceremony.step === "register") {
+    await post("passkey", passkey.register(ceremony.options), 201)
+    ceremony = await post("ceremony", {}, 200)
+  }
+  await post("approval", passkey.authenticate(ceremony.options), 200)
 }

@@ -23,7 +23,7 @@ import { declineMandate } from "@svc/domain/programs/ceremony/DeclineMandate"
 import { openApprovalPage } from "@svc/domain/programs/ceremony/OpenApprovalPage"
 import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
 import { readEventFeed } from "@svc/domain/programs/EventFeed"
-import { readEvidence } from "@svc/domain/programs/Evidence"
+import { readContinuation, readEvidence } from "@svc/domain/programs/Evidence"
 import {
   createMandate,
   listEvents,
@@ -285,6 +285,9 @@ const readCalls = (
     read(listPeriods, "listPeriods", mandate, { ...page, from: 0n }, [limitSite, fromSite]),
     read(listEvents, "listEvents", mandate, page, [limitSite, cursorSite("cursor")]),
     read(readEvidence, "readEvidence", mandate),
+    read(readContinuation, "readContinuation", mandate, { afterSeq: 1 }, [
+      memberSite("afterSeq", HOSTILE_VALUES)
+    ]),
     read(readAuthorization, "readAuthorization", { authorizationId: ids.authorization }),
     read(listAuthorizations, "listAuthorizations", mandate, page, [limitSite, cursorSite("cursor"), state]),
     read(readEventFeed, "readEventFeed", {}, page, [limitSite, cursorSite("after")]),

@@ -29,7 +29,7 @@ import {
 import { approveMandate } from "@svc/domain/programs/ceremony/ApproveMandate"
 import { beginCeremony } from "@svc/domain/programs/ceremony/BeginCeremony"
 import { registerPasskey } from "@svc/domain/programs/ceremony/RegisterPasskey"
-import { readEvidence } from "@svc/domain/programs/Evidence"
+import { readContinuation, readEvidence } from "@svc/domain/programs/Evidence"
 import {
   createMandate,
   listEvents,
@@ -242,6 +242,7 @@ export const makeCaller = (organization: Organization = harnessOrganization()) =
     events: (query: Omit<Parameters<typeof listEvents>[0], "organization">) =>
       listEvents({ ...at, ...query }),
     evidence: (mandateId: string) => readEvidence({ ...at, mandateId }),
+    continuation: (mandateId: string, afterSeq: number) => readContinuation({ ...at, mandateId, afterSeq }),
     propose: (mandateId: string, body: JsonValue, key?: string) =>
       proposeAuthorization({ ...write(body, key), mandateId }),
     readAuthorization: (authorizationId: string) => readAuthorization({ ...at, authorizationId }),

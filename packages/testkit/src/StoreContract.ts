@@ -1,33 +1,25 @@
-import { layer } from "@effect/vitest"
+import { describe, layer, type Vitest } from "@effect/vitest"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { appendContract } from "./store-contract/AppendContract.ts"
-import { claimContract } from "./store-contract/ClaimContract.ts"
-import { cleaningContract } from "./store-contract/CleaningContract.ts"
-import { concurrencyContract } from "./store-contract/ConcurrencyContract.ts"
-import { dueContract } from "./store-contract/DueContract.ts"
-import { feedContract } from "./store-contract/FeedContract.ts"
-import { fidelityContract } from "./store-contract/FidelityContract.ts"
-import { healthContract } from "./store-contract/HealthContract.ts"
-import { journalContract } from "./store-contract/JournalContract.ts"
-import { leaseContract } from "./store-contract/LeaseContract.ts"
-import { listContract } from "./store-contract/ListContract.ts"
-import { loadContract } from "./store-contract/LoadContract.ts"
-import { notificationContract } from "./store-contract/NotificationContract.ts"
-import { organizationContract } from "./store-contract/OrganizationContract.ts"
-import { sessionContract } from "./store-contract/SessionContract.ts"
-import type { StoreClock } from "./store-contract/StoreUnderTest.ts"
-import { subjectContract } from "./store-contract/SubjectContract.ts"
-import { tenantContract } from "./store-contract/TenantContract.ts"
-import { webhookContract } from "./store-contract/WebhookContract.ts"
-import { webhookDeliveryContract } from "./store-contract/WebhookDeliveryContract.ts"
+import { type ContractCase, contractCases } from "./store-contract/ContractCases.ts"
+import { CONTRACT_START_MILLISECONDS, type StoreClock } from "./store-contract/StoreUnderTest.ts"
 
-/** 2026-01-01T00:00:00Z, where a test clock starts: timestamps before the year 2000 are not readable. */
-const START_MILLISECONDS = 1_767_225_600_000
+/** Longest that one test may take, in milliseconds: one of them records 10,000 events. */
+const CASE_TIMEOUT_MS = 120_000
 
 /** Longest that a store may take to come up and to shut down. */
 const START_TIMEOUT = "120 seconds"
+
+const register = (
+  cases: ReadonlyArray<ContractCase>,
+  effect: Vitest.MethodsNonLive<StoragePorts>["effect"]
+): void => {
+  for (const [group, inGroup] of Map.groupBy(cases, ({ group }) => group))
+    describe(group, () => {
+      for (const { run, title } of inGroup) effect(title, () => run, { timeout: CASE_TIMEOUT_MS })
+    })
+}
 
 /**
  * Registers the tests that every implementation of the storage ports must pass. The layer is built once for
@@ -46,32 +38,28 @@ export const storeContract = <E>(
   const started =
     clock === "live"
       ? store()
-      : store().pipe(Layer.provideMerge(Layer.effectDiscard(TestClock.setTime(START_MILLISECONDS))))
+      : store().pipe(Layer.provideMerge(Layer.effectDiscard(TestClock.setTime(CONTRACT_START_MILLISECONDS))))
   layer(started, { excludeTestServices: clock === "live", timeout: START_TIMEOUT })(
     `${name}: storage contract, ${clock} clock`,
-    (it) => {
-      appendContract(it, clock)
-      concurrencyContract(it)
-      claimContract(it, clock)
-      loadContract(it, clock)
-      fidelityContract(it)
-      sessionContract(it)
-      subjectContract(it)
-      listContract(it)
-      dueContract(it, clock)
-      leaseContract(it, clock)
-      journalContract(it)
-      feedContract(it)
-      webhookContract(it, clock)
-      notificationContract(it)
-      webhookDeliveryContract(it)
-      cleaningContract(it)
-      organizationContract(it)
-      tenantContract(it)
-      healthContract(it)
-    }
+    (it) => register(contractCases(clock), it.effect)
   )
 }
+
+/** What a store is asked that does appends, loads and the look-up of an API key in another way. */
+const SHARED = new Set([
+  "load",
+  "organizations",
+  "tenants",
+  "append",
+  "concurrency",
+  "claims",
+  "fidelity",
+  "subjects",
+  "journal",
+  "webhook endpoints",
+  "deliveries of events",
+  "the deliveries of an event"
+])
 
 /**
  * Registers the tests of the contract that hold what an append, a load and the look-up of an API key do, for a store that
@@ -80,18 +68,10 @@ export const storeContract = <E>(
 export const sharedStoreContract = <E>(name: string, store: () => Layer.Layer<StoragePorts, E>): void => {
   layer(store(), { excludeTestServices: true, timeout: START_TIMEOUT })(
     `${name}: storage contract of appends and loads, live clock`,
-    (it) => {
-      loadContract(it, "live")
-      organizationContract(it)
-      tenantContract(it)
-      appendContract(it, "live")
-      concurrencyContract(it)
-      claimContract(it, "live")
-      fidelityContract(it)
-      subjectContract(it)
-      journalContract(it)
-      webhookContract(it, "live")
-      notificationContract(it)
-    }
+    (it) =>
+      register(
+        contractCases("live").filter(({ group }) => SHARED.has(group)),
+        it.effect
+      )
   )
 }

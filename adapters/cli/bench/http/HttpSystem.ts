@@ -1,22 +1,25 @@
 import type { Load } from "./Load.ts"
 import { jsonRequest, openConnection } from "./RawConnection.ts"
+import type { MeasuredProcess } from "./System.ts"
 
 /** A server that takes pairs over HTTP, in a process of its own. */
-export interface HttpSystem {
+export interface HttpSystem extends MeasuredProcess {
   readonly port: number
-  readonly pid: number
   readonly apiKey: string
-  /** Waits until what the load left to do is done: it would be at the cost of who is measured next. */
-  readonly settle: () => Promise<void>
-  /** What a recount of its tables finds wrong, given the pairs of each mandate. */
-  readonly recount: (pairs: ReadonlyMap<string, number>) => Promise<ReadonlyArray<string>>
 }
 
-interface Usage {
+/** The usage of a mandate, as far as pairs change it. */
+export interface Usage {
   readonly committed_amount: number
   readonly committed_executions: number
   readonly reserved_amount: number
 }
+
+/** Whether a usage is that of so many pairs of the amount. */
+export const isUsageOf = (usage: Usage | undefined, count: number, amount: number): boolean =>
+  usage?.committed_executions === count &&
+  usage.committed_amount === count * amount &&
+  usage.reserved_amount === 0
 
 /** Mandates whose usage, as the server shows it, is not that of so many pairs of the amount. */
 export const usageFaults = async (
@@ -34,11 +37,8 @@ export const usageFaults = async (
       })
     )
     const usage: Usage | undefined = status === 200 ? JSON.parse(body).usage : undefined
-    const isRight =
-      usage?.committed_executions === count &&
-      usage.committed_amount === count * amount &&
-      usage.reserved_amount === 0
-    if (!isRight) faults.push(`${mandate} after ${count} pairs: ${status} ${JSON.stringify(usage)}`)
+    if (!isUsageOf(usage, count, amount))
+      faults.push(`${mandate} after ${count} pairs: ${status} ${JSON.stringify(usage)}`)
   }
   connection.close()
   return faults

@@ -1,12 +1,10 @@
 /** Clients in a process of their own: each does pair after pair on a connection that it keeps, and checks every answer. */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { AMOUNT, type Load, type LoadResult } from "./Load.ts"
+import { runPairs, WrongAnswer } from "./PairLoop.ts"
 import { jsonRequest, openConnection, type RawAnswer, type RawConnection } from "./RawConnection.ts"
 
 const EXECUTION_WINDOW_SECONDS = 900
-
-/** Why the answer is not the one that a right one would be. */
-class WrongAnswer extends Error {}
 
 interface ShownAuthorization {
   readonly id: string
@@ -74,38 +72,13 @@ const pair = async (connection: RawConnection, { apiKey, port }: Load, mandate: 
 }
 
 const run = async (load: Load): Promise<LoadResult> => {
-  const pairsOfClients: Array<number> = []
-  const milliseconds: Array<number> = []
-  const committed: Record<string, number> = {}
-  const faults: Record<string, number> = {}
   const connections = await Promise.all(
     Array.from({ length: load.connections }, () => openConnection(load.port))
   )
-  const deadline = performance.now() + load.seconds * 1000
-  const client = async (connection: RawConnection, index: number) => {
-    pairsOfClients[index] = 0
-    for (let begun = performance.now(); begun < deadline; ) {
-      const mandate = load.mandates[Math.floor(Math.random() * load.mandates.length)]!
-      try {
-        await pair(connection, load, mandate)
-        committed[mandate] = (committed[mandate] ?? 0) + 1
-      } catch (error) {
-        if (!(error instanceof WrongAnswer)) throw error
-        faults[error.message] = (faults[error.message] ?? 0) + 1
-        begun = performance.now()
-        continue
-      }
-      const ended = performance.now()
-      if (ended <= deadline) {
-        pairsOfClients[index]! += 1
-        milliseconds.push(ended - begun)
-      }
-      begun = ended
-    }
-    connection.close()
-  }
-  await Promise.all(connections.map(client))
-  return { pairsOfClients, milliseconds, committed, faults }
+  const clients = connections.map((connection) => (mandate: string) => pair(connection, load, mandate))
+  const result = await runPairs(load, clients)
+  for (const connection of connections) connection.close()
+  return result
 }
 
 process.once("disconnect", () => process.exit())

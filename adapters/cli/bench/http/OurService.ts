@@ -90,7 +90,8 @@ const registerWebhook = async (
   if (status !== 201) throw new Error(`the endpoint was not registered: ${status} ${body}`)
 }
 
-const rowFaults = async (
+/** Mandates whose committed authorizations are not as many as the pairs. */
+export const rowFaults = async (
   query: Query,
   organization: string,
   pairs: ReadonlyMap<string, number>

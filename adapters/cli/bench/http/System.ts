@@ -2,8 +2,11 @@ import type { HttpSystem } from "./HttpSystem.ts"
 import type { Load, LoadResult } from "./Load.ts"
 import { processSeconds } from "./ProcessorTime.ts"
 
-/** `webhook` is `ours` for a tenant with a webhook endpoint, `against` the service of another checkout. */
-export type SystemName = "pgbench" | "service" | "grouped" | "ours" | "webhook" | "against"
+/**
+ * `embedded` is our service without HTTP, in the process that makes the load; `webhook` is `ours` for a tenant with a webhook
+ * endpoint, `against` the service of another checkout.
+ */
+export type SystemName = "pgbench" | "service" | "grouped" | "embedded" | "ours" | "webhook" | "against"
 
 /** One of the things that are measured of each system. */
 export interface Cell {
@@ -44,25 +47,28 @@ export interface System {
   readonly recount: () => Promise<ReadonlyArray<string>>
 }
 
-/** A server under a load from another process. */
-export const measureHttp = (
-  server: HttpSystem,
+/** A process whose work for pairs is measured. */
+export interface MeasuredProcess {
+  readonly pid: number
+  /** Waits until what the load left to do is done: it would be at the cost of who is measured next. */
+  readonly settle: () => Promise<void>
+  /** What a recount of its tables finds wrong, given the pairs of each mandate. */
+  readonly recount: (pairs: ReadonlyMap<string, number>) => Promise<ReadonlyArray<string>>
+}
+
+/** A process under a load, and how the load is put on it. */
+export const measureProcess = (
+  { pid, recount, settle }: MeasuredProcess,
   mandates: ReadonlyArray<string>,
-  load: (asked: Load) => Promise<LoadResult>
+  load: (asked: Pick<Load, "mandates" | "connections" | "seconds">) => Promise<LoadResult>
 ): System => {
   const pairs = new Map<string, number>()
   return {
     measure: async ({ connections, from, seconds, to }) => {
-      const before = processSeconds(server.pid)
-      const result = await load({
-        port: server.port,
-        apiKey: server.apiKey,
-        mandates: mandates.slice(from, to),
-        connections,
-        seconds
-      })
-      await server.settle()
-      const serverSeconds = processSeconds(server.pid) - before
+      const before = processSeconds(pid)
+      const result = await load({ mandates: mandates.slice(from, to), connections, seconds })
+      await settle()
+      const serverSeconds = processSeconds(pid) - before
       let allPairs = 0
       for (const [mandate, count] of Object.entries(result.committed)) {
         allPairs += count
@@ -78,6 +84,14 @@ export const measureHttp = (
         faults: Object.entries(result.faults)
       }
     },
-    recount: () => server.recount(pairs)
+    recount: () => recount(pairs)
   }
 }
+
+/** A server under a load from another process. */
+export const measureHttp = (
+  server: HttpSystem,
+  mandates: ReadonlyArray<string>,
+  load: (asked: Load) => Promise<LoadResult>
+): System =>
+  measureProcess(server, mandates, (asked) => load({ ...asked, port: server.port, apiKey: server.apiKey }))

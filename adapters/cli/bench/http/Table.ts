@@ -11,6 +11,7 @@ const TITLES: Readonly<Record<SystemName, string>> = {
   pgbench: "pgbench, many statements",
   service: "Fastify and pg by hand",
   grouped: "the same, group commit",
+  embedded: "ours without HTTP",
   ours: "ours",
   webhook: "ours, with a webhook",
   against: "ours, the other checkout"

@@ -7,6 +7,7 @@ import { startTestPostgres, type TestPostgres } from "@svc/store-postgres/test/T
 import { openDatabase } from "../Database.ts"
 import { installPeers } from "../Peers.ts"
 import { endOf, saidBy, startProgram } from "./Child.ts"
+import { startEmbedded } from "./EmbeddedService.ts"
 import type { Load, LoadResult } from "./Load.ts"
 import { makeTenant, OWN_ROOT, prepareOurs, sizesOf, startOurs } from "./OurService.ts"
 import { startPeer } from "./PeerService.ts"
@@ -20,13 +21,13 @@ const HELP = `npm run bench:http -- [options]
   --seconds=3             of each measurement
   --connections=1,8,32,128
   --mandates=uniform,hot  600 mandates, or one
-  --only=ours,service     systems: pgbench, service, grouped, ours, webhook; others are not started
+  --only=ours,service     systems: pgbench, service, grouped, embedded, ours, webhook; others are not started
   --against=FOLDER        another checkout of this repository, whose service is measured too
   --quick                 2 rounds of 3 s at 32 connections
 `
 const EX_UNAVAILABLE = 69
 const EX_USAGE = 64
-const NAMES: ReadonlyArray<SystemName> = ["pgbench", "service", "grouped", "ours", "webhook"]
+const NAMES: ReadonlyArray<SystemName> = ["pgbench", "service", "grouped", "embedded", "ours", "webhook"]
 /** Those that are measured by the service's own process, or need its rows as a pattern. */
 const OF_OURS: ReadonlyArray<SystemName> = ["ours", "webhook", "pgbench"]
 const UNIFORM_MANDATES = 600
@@ -142,12 +143,25 @@ const startCheckout = async (
   return { database, service }
 }
 
+const startEmbeddedSystem = async (systems: Systems, { newDatabase, openLog, stops }: Place) => {
+  if (!MEASURED.includes("embedded")) return
+  const database = await prepareOurs(await newDatabase())
+  const { stop, system } = await startEmbedded(
+    database,
+    makeTenant(database, ALL_MANDATES),
+    openLog("embedded")
+  )
+  stops.push(stop)
+  systems.set("embedded", system)
+}
+
 const WARM_UP = { from: 0, to: UNIFORM_MANDATES, connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
 
 /** Starts and warms up what is measured. */
 const startSystems = async (pgbench: string, place: Place): Promise<Systems> => {
   const systems: Systems = new Map()
   await startPeers(systems, place)
+  await startEmbeddedSystem(systems, place)
   if (AGAINST !== "") await startCheckout(systems, "against", AGAINST, place)
   const isNeeded = MEASURED.some((name) => OF_OURS.includes(name))
   const ours = isNeeded ? await startCheckout(systems, "ours", OWN_ROOT, place) : undefined

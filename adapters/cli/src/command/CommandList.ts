@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs"
+import { version } from "../start/Version.ts"
 import type { Command } from "./Command.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -65,6 +65,29 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: {
+      "master-key rewrap": "seals what the store keeps secret under a new master key"
+    },
+    load: () => storeCommands(import("./MasterKeyCommands.ts").then((module) => module.masterKeyCommands))
+  },
+  {
+    summaries: {
+      "mandate list": "lists the mandates of an organization",
+      "mandate show": "prints a mandate, its newest authorizations and latest events",
+      "mandate events": "prints the journal of a mandate",
+      "authorization list": "lists the authorizations of a mandate",
+      "authorization show": "prints an authorization",
+      "webhook-endpoint list": "lists the webhook endpoints of an organization",
+      "webhook-endpoint deliveries": "lists the deliveries to a webhook endpoint with their attempts",
+      "event list": "lists the events of all mandates of an organization"
+    },
+    load: () => storeCommands(import("./SupportCommands.ts").then((module) => module.supportCommands))
+  },
+  {
+    summaries: { "operator-log": "prints the commands that operators ran on the store" },
+    load: () => storeCommands(import("./OperatorLogCommands.ts").then((module) => module.operatorLogCommands))
+  },
+  {
+    summaries: {
       "store acknowledge-history": "confirms that a restored or replaced database is to be used"
     },
     load: () => storeCommands(import("./HistoryCommands.ts").then((module) => module.historyCommands))
@@ -110,11 +133,6 @@ const helpOn = (commands: ReadonlyArray<ListedCommand>): string => `svc: mandate
 
 ${listOf(commands)}
 "svc <command> --help" prints the options and settings of a command, "svc --version" the version.`
-
-const version = (): string => {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8")
-  return (JSON.parse(text) as { readonly version: string }).version
-}
 
 /** The commands of a group such as `organization`. */
 export const groupOf = (word: string | undefined): ReadonlyArray<ListedCommand> =>

@@ -1,6 +1,6 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util"
+import { didYouMean } from "@svc/protocol/DidYouMean"
 import { Effect } from "effect"
-import { didYouMean } from "../config/DidYouMean.ts"
 import { type StartFault, usageFault } from "../start/StartFault.ts"
 
 /** `one`: with a value, at most once. `many`: with a value, any number of times. `flag`: without a value. */

@@ -3,16 +3,21 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import { Organizations } from "@svc/domain/ports/Organizations"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect } from "effect"
+import { besideStore, makeSampleData } from "../../test/SampleData.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
+import { masterKeyCommands } from "./MasterKeyCommands.ts"
+import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { runStoreCommand } from "./StoreCommand.ts"
+import { supportCommands } from "./SupportCommands.ts"
 import { svc } from "./SvcCommand.ts"
 import { StandardInput } from "./WebhookCommands.ts"
 
@@ -44,10 +49,19 @@ const TIMEOUT_MILLISECONDS = 120_000
 const LIVE = {
   SVC_ENVIRONMENT: "live",
   SVC_MASTER_KEY: "A".repeat(43),
+  SVC_MASTER_KEY_PREVIOUS: `B${"A".repeat(42)}`,
   SVC_WEBHOOK_SECRET: `svc_wh_${"A".repeat(43)}`
 }
 
-const STORE_COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
+const STORE_COMMANDS = [
+  ...organizationCommands,
+  ...apiKeyCommands,
+  ...signingKeyCommands,
+  ...masterKeyCommands,
+  ...operatorLogCommands,
+  ...supportCommands,
+  ...historyCommands
+]
 
 /** A command that does not open the store by itself: what it is given must be known. Without `SVC_STORE` it goes no further. */
 const isUnderstood = Effect.fnUntraced(function* (words: ReadonlyArray<string>) {
@@ -86,16 +100,34 @@ describe("docs/configuration.md: the operating commands", () => {
         for (const [program, ...words] of commands) {
           assert.strictEqual(program, "svc")
           const given = words.map((word) => filled[word] ?? word)
-          const command = STORE_COMMANDS.find(({ name }) => words.slice(0, 2).join(" ") === name)
+          const command = STORE_COMMANDS.find(({ name }) => `${words.join(" ")} `.startsWith(`${name} `))
           if (command === undefined) {
             yield* isUnderstood(given)
             continue
           }
           const answer: Readonly<Record<string, unknown>> = JSON.parse(
-            JSON.stringify(yield* runStoreCommand(command, given.slice(2), Effect.provideContext(context)))
+            JSON.stringify(
+              yield* runStoreCommand(
+                command,
+                given.slice(command.name.split(" ").length),
+                Effect.provideContext(context)
+              )
+            )
           )
           ran.push(command.name)
-          if (command.name === "organization create") filled["org_..."] = String(answer.organization_id)
+          if (command.name === "organization create") {
+            const id = String(answer.organization_id)
+            const organization = yield* Effect.flatMap(Organizations, (store) => store.find(id))
+            // The ports of the sample data are of the test environment.
+            const made = yield* Effect.provide(
+              makeSampleData({ ...organization!, environment: "test" }),
+              besideStore
+            )
+            filled["org_..."] = id
+            filled["mnd_..."] = made.mandate
+            filled["aut_..."] = made.authorization
+            filled["whe_..."] = made.endpoint
+          }
           if (command.name === "signing-key rotate") filled.KID = String(answer.kid)
           if (command.name === "api-key create") filled["key_..."] = String(answer.api_key_id)
         }
@@ -107,6 +139,10 @@ describe("docs/configuration.md: the operating commands", () => {
           "api-key revoke",
           "signing-key rotate",
           "signing-key withdraw",
+          "master-key rewrap",
+          "operator-log",
+          "mandate list",
+          "event list",
           "store acknowledge-history"
         ])
       }).pipe(

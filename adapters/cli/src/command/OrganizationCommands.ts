@@ -2,8 +2,10 @@ import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/approval/ReturnUrl"
 import {
+  IDENTITY_ALGORITHMS,
   type IdentityAlgorithm,
   type IdentitySettings,
+  isOrganizationName,
   type Organization,
   REPORT_GRACE_MAX_SECONDS
 } from "@svc/domain/organization/Organization"
@@ -21,7 +23,6 @@ import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts
 import { type Options, oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
-const ALGORITHMS: ReadonlyArray<IdentityAlgorithm> = ["ES256", "EdDSA", "PS256", "RS256"]
 const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
 
 const SETTING_OPTIONS = {
@@ -36,9 +37,6 @@ const SETTING_OPTIONS = {
   "identity-jwks": "one",
   "identity-algorithm": "many"
 } as const
-
-/** Longest name of an organization, in code points. */
-const MAX_NAME_CHARACTERS = 255
 
 type SettingOptions = Options<typeof SETTING_OPTIONS>
 
@@ -105,9 +103,9 @@ const identityOf = Effect.fnUntraced(function* (
   const { "identity-algorithm": named } = options
   const algorithms: Effect.Effect<ReadonlyArray<IdentityAlgorithm>, StartFault> = named.length === 0
     ? Effect.succeed(present?.algorithms ?? ["ES256"])
-    : Effect.forEach(named, (name) => oneOf(ALGORITHMS, name, "identity-algorithm"))
+    : Effect.forEach(named, (name) => oneOf(IDENTITY_ALGORITHMS, name, "identity-algorithm"))
   // An invalid algorithm is reported by itself; the keys are then checked against every algorithm.
-  const allowed = Effect.orElseSucceed(algorithms, () => ALGORITHMS)
+  const allowed = Effect.orElseSucceed(algorithms, () => IDENTITY_ALGORITHMS)
   return yield* validateAll({
     issuer: requiredOption(options["identity-issuer"] ?? present?.issuer, "identity-issuer"),
     audience: requiredOption(options["identity-audience"] ?? present?.audience, "identity-audience"),
@@ -132,11 +130,9 @@ const graceOf = (text: string): Effect.Effect<number, StartFault> => {
 }
 
 const nameOf = (text: string): Effect.Effect<string, StartFault> =>
-  [...text].length <= MAX_NAME_CHARACTERS && !/\p{Cc}/u.test(text)
+  isOrganizationName(text)
     ? Effect.succeed(text)
-    : Effect.fail(
-        usageFault(`--name must have at most ${MAX_NAME_CHARACTERS} characters and no control characters`)
-      )
+    : Effect.fail(usageFault("--name must have at most 255 characters and no control characters"))
 
 const returnOriginsOf = (
   origins: ReadonlyArray<string>,

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { serverConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
-import * as Tracing from "../start/Tracing.ts"
+import { instrumentsOf } from "../start/Telemetry.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
@@ -11,6 +11,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
   const [{ listenersLayer, portsLayer }, { workerLayer }] = yield* Effect.promise(() =>
     Promise.all([import("../start/CompositionRoot.ts"), import("@svc/domain/workers/Worker")])
   )
+  const instruments = yield* instrumentsOf(config)
   const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(
       Effect.logInfo("serving").pipe(
@@ -25,9 +26,12 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
     )
   )
   return yield* startAndStopLogs.pipe(
-    Layer.provide(Layer.merge(listenersLayer(config), hasWorker ? workerLayer : Layer.empty)),
-    Layer.provide(portsLayer(config, { migrations: "require" })),
-    Layer.provide([JsonLog.layer(config.logLevel), Tracing.layer]),
+    Layer.provide(
+      Layer.mergeAll(listenersLayer(config), hasWorker ? workerLayer : Layer.empty, instruments.beside)
+    ),
+    Layer.provide(portsLayer(config, { migrations: "require" }, instruments)),
+    Layer.provide(instruments.observers),
+    Layer.provide([JsonLog.layer(config.logLevel), instruments.tracing]),
     Layer.launch
   )
 })

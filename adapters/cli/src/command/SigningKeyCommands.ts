@@ -14,6 +14,7 @@ import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, usageFault } from "../start/StartFault.ts"
 import { readOptions, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
+import { textTable } from "./TextTable.ts"
 
 /** How long a new key is published before it signs, in seconds; verifiers may cache the key set for 300 s (part 7). */
 export const SIGNING_DELAY_SECONDS = 900n
@@ -28,7 +29,15 @@ const stateOf = (key: SigningKeyRecord, { keys, now }: SigningKeyList): string =
 const signingStart = (key: SigningKeyRecord): Instant | undefined =>
   key.signsFrom === 0n ? key.createdAt : key.signsFrom
 
-const shown = (key: SigningKeyRecord, list: SigningKeyList): object => {
+interface ShownKey {
+  readonly kid: string
+  readonly state: string
+  readonly created_at: string
+  readonly signs_from: string | undefined
+  readonly withdrawn_at: string | undefined
+}
+
+const shown = (key: SigningKeyRecord, list: SigningKeyList): ShownKey => {
   const start = signingStart(key)
   return {
     kid: key.publicJwk.kid,
@@ -56,7 +65,7 @@ const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyLis
   if (yield* isOpenedBy(signing, { current: masterKeys.current })) return
   return yield* configurationFault(
     (yield* isOpenedBy(signing, masterKeys))
-      ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; rotate with that one as SVC_MASTER_KEY"
+      ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; run svc master-key rewrap once every server has both keys, or rotate with that one as SVC_MASTER_KEY"
       : "the master key does not open the signing key that the store keeps"
   )
 })
@@ -97,20 +106,35 @@ open it.
   })
 }
 
+interface KeyList {
+  readonly data: ReadonlyArray<ShownKey>
+}
+
 const list: StoreCommand = {
   name: "signing-key list",
   help: helpOf(
-    `svc signing-key list: lists the signing keys, oldest first: signing, pending (published, signs from the time given),
-retired (published, private half removed) or withdrawn (out of the key set).`,
+    `svc signing-key list: the signing keys, oldest first: signing, pending (published, signs from the time given),
+retired (published, private half removed) or withdrawn (out of the key set). A table, or with --json JSON.`,
     SETTINGS_OF.store
   ),
   plan: Effect.fnUntraced(function* (words) {
     yield* readOptions({}, words)
     return Effect.map(SigningKeyRecords, ({ list: records }) => ({
       organization: "",
-      act: Effect.map(records, (found) => ({ data: found.keys.map((key) => shown(key, found)) }))
+      act: Effect.map(records, (found): KeyList => ({ data: found.keys.map((key) => shown(key, found)) }))
     }))
-  })
+  }),
+  textOf: (answer) =>
+    textTable(
+      ["KID", "STATE", "CREATED", "SIGNS FROM", "WITHDRAWN"],
+      (answer as KeyList).data.map(({ created_at, kid, signs_from, state, withdrawn_at }) => [
+        kid,
+        state,
+        created_at,
+        signs_from,
+        withdrawn_at
+      ])
+    )
 }
 
 /** An RFC 7638 thumbprint (SHA-256, base64url), which may begin with a hyphen like an option. */
@@ -132,8 +156,8 @@ const withdraw: StoreCommand = {
   name: "signing-key withdraw",
   help: helpOf(
     `svc signing-key withdraw <kid> --reason <text>: takes a compromised signing key out of the key set and removes its private
-half, at once and for good. If it is the current signing key, a new one replaces it in the same step, and a pending key is
-withdrawn with it. Evidence is then signed by the key printed as signing_kid; evidence exported under the withdrawn key no
+half, at once and for good. If it is the current signing key, a new one replaces it in the same step, so that there is
+always one that signs; a pending key is withdrawn with it. Evidence is then signed by the key printed as signing_kid; evidence exported under the withdrawn key no
 longer verifies, so fetch again what is needed. Servers drop the key from the key set within 5 s, without a restart; caches
 of the key set may hold it for another 300 s.
 

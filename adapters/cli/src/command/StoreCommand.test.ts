@@ -13,15 +13,22 @@ import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect, Redacted } from "effect"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
+import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
 import { SIGNING_DELAY_SECONDS, signingKeyCommands } from "./SigningKeyCommands.ts"
-import { runStoreCommand } from "./StoreCommand.ts"
+import { printedText, runStoreCommand } from "./StoreCommand.ts"
 
 const MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 const ENV = { SVC_ENVIRONMENT: "test", SVC_MASTER_KEY: MASTER_KEY }
 
-const COMMANDS = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands, ...historyCommands]
+const COMMANDS = [
+  ...organizationCommands,
+  ...apiKeyCommands,
+  ...signingKeyCommands,
+  ...operatorLogCommands,
+  ...historyCommands
+]
 
 const newFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-command-"))),
@@ -61,7 +68,7 @@ const logged = Effect.fnUntraced(function* <A, E>(work: Effect.Effect<A, E, Post
     entries.push(entry)
     return log.record(entry)
   }
-  yield* Effect.exit(Effect.provideService(work, OperatorLog, OperatorLog.of({ record })))
+  yield* Effect.exit(Effect.provideService(work, OperatorLog, OperatorLog.of({ ...log, record })))
   return entries
 })
 
@@ -281,6 +288,20 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
         assert.isAbove(entry?.operator.length ?? 0, 0)
         const [rotation] = yield* logged(run("signing-key list"))
         assert.deepInclude(rotation, { organization: "", command: "signing-key list", arguments: [] })
+        const { data } = yield* run("operator-log", of)
+        assert.deepStrictEqual(
+          data.map((line: { readonly command: string }) => line.command),
+          ["operator-log", "api-key create", "api-key create", "organization create"]
+        )
+        assert.deepInclude(data[1], { operator: entry?.operator, arguments: entry?.arguments })
+        assert.isTrue(data[0].at >= data[1].at && data[1].at >= data[2].at)
+        const latest = yield* run("operator-log", ["--limit", "1"])
+        assert.deepStrictEqual(
+          latest.data.map((line: { readonly command: string }) => line.command),
+          ["operator-log"]
+        )
+        for (const limit of ["0", "1001", "1e2", "-1"])
+          assert.strictEqual((yield* faultOf("operator-log", [`--limit=${limit}`]))[0], 64)
         const [made] = yield* logged(run("organization create", ["--name", `of ${key.api_key}`]))
         assert.deepStrictEqual(made?.arguments, ["--name", "of [removed]"])
         // A key where its id belongs names none.
@@ -324,7 +345,10 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           for (const options of [[], ["--now"]]) {
             const [code, line] = yield* faultOf("signing-key rotate", options, previous)
             assert.strictEqual(code, 78)
-            assert.match(line, /^SVC_MASTER_KEY does not open .*; rotate with that one as SVC_MASTER_KEY$/u)
+            assert.match(
+              line,
+              /^SVC_MASTER_KEY does not open .*, or rotate with that one as SVC_MASTER_KEY$/u
+            )
           }
           const last = yield* run("signing-key rotate", ["--now"], {
             SVC_MASTER_KEY_PREVIOUS: other.SVC_MASTER_KEY
@@ -393,6 +417,13 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const told = yield* run("signing-key withdraw", [before.kid, "--reason", "old backup lost"])
           assert.strictEqual(told.signing_kid, kid)
           assert.deepInclude(yield* listed, { [before.kid]: "withdrawn", [kid]: "signing" })
+          const answer = yield* run("signing-key list")
+          const command = COMMANDS.find(({ name }) => name === "signing-key list")!
+          const [headings, ...rows] = printedText(command, [], answer).split("\n")
+          assert.match(headings!, /^KID +STATE +CREATED +SIGNS FROM +WITHDRAWN$/u)
+          assert.strictEqual(rows.length, answer.data.length)
+          assert.isTrue(rows.some((row) => row.startsWith(`${before.kid}  withdrawn  `)))
+          assert.deepStrictEqual(JSON.parse(printedText(command, ["--json"], answer)), answer)
         })
     )
 

@@ -28,6 +28,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   readonly plan: (
     words: ReadonlyArray<string>
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
+  /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
+  readonly textOf?: (answer: object) => string
 }
 
 const ENTRY_BYTES = 16
@@ -59,7 +61,7 @@ const recordInLog = Effect.fnUntraced(function* (
   })
 })
 
-/** `--json` is accepted for uniformity; these commands always print JSON. */
+/** `--json` is accepted by all; most of these commands print nothing else. */
 const withoutJson = (words: ReadonlyArray<string>): ReadonlyArray<string> =>
   words.filter((word) => word !== "--json")
 
@@ -83,7 +85,15 @@ export const runStoreCommand = Effect.fnUntraced(function* (
 /** Logs go to standard error, since standard output holds only the result. */
 const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
 
-/** The command of `svc` that runs on the store that `SVC_STORE` names and prints JSON. */
+/** What a command prints of its result. */
+export const printedText = (
+  { textOf }: Pick<StoreCommand, "textOf">,
+  words: ReadonlyArray<string>,
+  answer: object
+): string =>
+  textOf === undefined || words.includes("--json") ? JSON.stringify(answer, null, 2) : textOf(answer)
+
+/** The command of `svc` that runs on the store that `SVC_STORE` names and prints its result. */
 export const asCommand = (command: StoreCommand): Command => ({
   name: command.name,
   help: command.help,
@@ -93,6 +103,6 @@ export const asCommand = (command: StoreCommand): Command => ({
       const answer = yield* runStoreCommand(command, words, (work) =>
         Effect.provide(work, storageLayer(store, { migrations: "require" }))
       ).pipe(Effect.provide(logToStandardError))
-      yield* Console.log(JSON.stringify(answer, null, 2))
+      yield* Console.log(printedText(command, words, answer))
     })
 })

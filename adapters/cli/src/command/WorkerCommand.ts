@@ -8,30 +8,36 @@ import { workerConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
 import * as StoreLayer from "../start/StoreLayer.ts"
-import * as Tracing from "../start/Tracing.ts"
+import { instrumentsOf } from "../start/Telemetry.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
-  const { logLevel, masterKeys, store, webhookLoopback, webhookRetentionDays } = yield* workerConfig
+  const config = yield* workerConfig
+  const { logLevel, masterKeys, store, webhookLoopback, webhookRetentionDays } = config
+  const instruments = yield* instrumentsOf(config)
   const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
   )
   return yield* startAndStopLogs.pipe(
-    Layer.provide(workerLayer),
+    Layer.provide(Layer.merge(workerLayer, instruments.beside)),
     Layer.provide(webhookRetention(webhookRetentionDays)),
     Layer.provide(
       Layer.mergeAll(
         // A worker signs no evidence, but a wrong master key must stop its start before it wastes webhook attempts.
         Layer.provideMerge(
-          StoreLayer.layer(store, { migrations: "require" }),
+          Layer.provideMerge(instruments.store, StoreLayer.layer(store, { migrations: "require" })),
           SecretSealerNodeCrypto.layer(masterKeys)
         ),
         RandomnessNodeCrypto.layer,
-        WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
+        Layer.provide(
+          instruments.webhookTransport,
+          WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
+        )
       )
     ),
-    Layer.provide([JsonLog.layer(logLevel), Tracing.layer]),
+    Layer.provide(instruments.observers),
+    Layer.provide([JsonLog.layer(logLevel), instruments.tracing]),
     Layer.launch
   )
 })

@@ -32,6 +32,8 @@ describe("settings of svc serve", () => {
         host: undefined,
         port: 8080,
         approvalPort: 8081,
+        metricsPort: undefined,
+        traces: undefined,
         baseUrl: "https://api.example.com",
         approvalBaseUrl: "https://approve.example.com",
         rpId: "approve.example.com",
@@ -42,6 +44,19 @@ describe("settings of svc serve", () => {
         webhookRetentionDays: 30,
         logLevel: "Info"
       })
+    })
+  )
+
+  it.effect("have a port for metrics, unlike the others", () =>
+    Effect.gen(function* () {
+      const env = { ...COMPLETE, SVC_METRICS_PORT: "9464" }
+      const { metricsPort } = yield* Effect.fromResult(yield* read(serverConfig, env))
+      assert.strictEqual(metricsPort, 9464)
+      for (const taken of ["8080", "8081"]) {
+        const result = yield* read(serverConfig, { ...COMPLETE, SVC_METRICS_PORT: taken })
+        assert.isTrue(Result.isFailure(result))
+        if (Result.isFailure(result)) assert.include(result.failure.line, "SVC_METRICS_PORT must be")
+      }
     })
   )
 

@@ -2,6 +2,7 @@ import { join } from "node:path"
 import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
+import type { OtlpTracesOptions } from "@svc/telemetry/OtlpTraces"
 import { Effect, type LogLevel, type Redacted, Result } from "effect"
 import { configurationFault, type StartFault, validateAll } from "../start/StartFault.ts"
 import { invalidSetting, optional, required } from "./Setting.ts"
@@ -19,6 +20,7 @@ import {
   LOG_LEVEL,
   MASTER_KEY,
   MASTER_KEY_PREVIOUS,
+  METRICS_PORT,
   PORT,
   RATE_LIMIT,
   RP_ID,
@@ -33,15 +35,20 @@ import {
   WEBHOOK_SECRET
 } from "./Settings.ts"
 import type { StoreSetting } from "./StoreSetting.ts"
+import { tracesConfig } from "./TracesConfig.ts"
 
 /** What `svc serve` and the development server run with. */
 export interface ServerConfig {
   readonly environment: "test" | "live"
   readonly store: StoreSetting
-  /** Address that both listeners bind to. Absent: all addresses of this machine. */
+  /** Address that all listeners bind to. Absent: all addresses of this machine. */
   readonly host: string | undefined
   readonly port: number
   readonly approvalPort: number
+  /** Absent: nothing is measured. */
+  readonly metricsPort?: number | undefined
+  /** Absent: there are no traces. */
+  readonly traces?: OtlpTracesOptions | undefined
   /** Origin, without a trailing slash. */
   readonly baseUrl: string
   /** Origin, without a trailing slash. */
@@ -120,6 +127,16 @@ const withPartitions = <Store extends Exclude<StoreSetting, "memory">>(
     )
   })
 
+/** The ports of `svc serve`, all of them different. */
+const readServerPorts = Effect.gen(function* () {
+  const { metricsPort, ports } = yield* validateAll({
+    ports: readPorts,
+    metricsPort: optional(METRICS_PORT)
+  })
+  const isTaken = metricsPort === ports.port || metricsPort === ports.approvalPort
+  return isTaken ? yield* invalidSetting(METRICS_PORT) : { ...ports, metricsPort }
+})
+
 /** Settings of `svc serve`; fails with every missing or invalid one. */
 export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
   validateAll({
@@ -129,11 +146,12 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
     masterKey: required(MASTER_KEY),
     masterKeyPrevious: optional(MASTER_KEY_PREVIOUS),
     host: optional(HOST),
-    ports: readPorts,
+    ports: readServerPorts,
     rateLimit: required(RATE_LIMIT),
     trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
     webhookLoopback: readLoopback,
     webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+    traces: tracesConfig,
     logLevel: required(LOG_LEVEL)
   }),
   ({ origins, ports, ...others }) => ({ ...others, ...origins, ...ports })
@@ -145,6 +163,12 @@ export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = req
 export const masterKeyConfig = validateAll({
   current: required(MASTER_KEY),
   previous: optional(MASTER_KEY_PREVIOUS)
+})
+
+/** The master keys of a change from the previous to the current one. */
+export const rewrapConfig = validateAll({
+  current: required(MASTER_KEY),
+  previous: required(MASTER_KEY_PREVIOUS)
 })
 
 /** Whether loopback addresses are allowed for webhooks and key sets. */
@@ -176,6 +200,9 @@ export const workerConfig = validateAll({
   masterKeys: masterKeyConfig,
   webhookLoopback: readLoopback,
   webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+  host: optional(HOST),
+  metricsPort: optional(METRICS_PORT),
+  traces: tracesConfig,
   logLevel: required(LOG_LEVEL)
 })
 

@@ -1,4 +1,5 @@
-import type { Rate } from "@svc/http-server/gate/RateLimit"
+import { isWebhookRetention } from "@svc/domain/workers/CleaningWorker"
+import { isRate, type Rate } from "@svc/http-server/gate/RateLimit"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
@@ -33,24 +34,19 @@ export const parseWebhookSecret = (text: string): Redacted.Redacted | undefined 
 export const parseApiKey = (text: string): Redacted.Redacted | undefined =>
   /^svc_(?:test|live)_[\w-]{43}$/u.test(text) ? Redacted.make(text, { label: "api_key" }) : undefined
 
-const MAX_RATE = 1_000_000
-
 /** `off`, `rate` or `rate:burst`; the burst is twice the rate unless given. */
 export const parseRate = (text: string): Rate | "off" | undefined => {
   if (text === "off") return "off"
   const [, rate, burst] = /^(\d{1,7})(?::(\d{1,7}))?$/u.exec(text) ?? []
   if (rate === undefined) return undefined
   const limit = { rate: Number(rate), burst: burst === undefined ? 2 * Number(rate) : Number(burst) }
-  const isValid = limit.rate >= 1 && limit.burst >= 1 && limit.rate <= MAX_RATE && limit.burst <= 2 * MAX_RATE
-  return isValid ? limit : undefined
+  return isRate(limit) ? limit : undefined
 }
-
-const MAX_RETENTION_DAYS = 36_500
 
 /** A whole number of days. */
 export const parseRetentionDays = (text: string): number | undefined => {
   const days = /^[1-9]\d{0,4}$/u.test(text) ? Number(text) : undefined
-  return days !== undefined && days <= MAX_RETENTION_DAYS ? days : undefined
+  return days !== undefined && isWebhookRetention(days) ? days : undefined
 }
 
 /** A number of partitions, or `none`, which is 0. */

@@ -1,5 +1,5 @@
+import { didYouMean } from "@svc/protocol/DidYouMean"
 import { Console, Effect } from "effect"
-import { didYouMean } from "./DidYouMean.ts"
 import type { Setting } from "./Setting.ts"
 import { DEV_SETTINGS, SERVER_SETTINGS, SETTINGS_OF } from "./SettingsHelp.ts"
 

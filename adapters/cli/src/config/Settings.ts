@@ -59,7 +59,7 @@ const DEV_HOST = "127.0.0.1"
 
 export const HOST = {
   name: "SVC_HOST",
-  meaning: "Address that both listeners bind to. By default all addresses of this machine.",
+  meaning: "Address that all listeners bind to. By default all addresses of this machine.",
   form: "an IP address such as 127.0.0.1 or ::, or localhost",
   isOptional: true,
   parse: (text: string) => (isIP(text) !== 0 || text === "localhost" ? text : undefined)
@@ -67,7 +67,7 @@ export const HOST = {
 
 export const DEV_HOST_SETTING = {
   ...HOST,
-  meaning: "Address that both listeners bind to.",
+  meaning: "Address that all listeners bind to.",
   byDefault: DEV_HOST
 } as const satisfies Setting<unknown>
 
@@ -76,6 +76,14 @@ export const APPROVAL_PORT = {
   meaning: "Port of the approval pages.",
   form: "a port number of 1 to 65535, other than SVC_PORT",
   byDefault: "8081",
+  parse: parsePort
+} as const satisfies Setting<unknown>
+
+export const METRICS_PORT = {
+  name: "SVC_METRICS_PORT",
+  meaning: "Port of GET /metrics, for Prometheus. By default nothing is measured.",
+  form: "a port number of 1 to 65535, other than SVC_PORT and SVC_APPROVAL_PORT",
+  isOptional: true,
   parse: parsePort
 } as const satisfies Setting<unknown>
 

@@ -1,3 +1,4 @@
+import { OPEN_TELEMETRY_SETTINGS } from "./OpenTelemetrySettings.ts"
 import type { Setting } from "./Setting.ts"
 import {
   API_KEY,
@@ -13,6 +14,7 @@ import {
   LOG_LEVEL,
   MASTER_KEY,
   MASTER_KEY_PREVIOUS,
+  METRICS_PORT,
   PORT,
   RATE_LIMIT,
   RP_ID,
@@ -38,11 +40,13 @@ export const SERVER_SETTINGS: ReadonlyArray<Setting<unknown>> = [
   HOST,
   PORT,
   APPROVAL_PORT,
+  METRICS_PORT,
   RATE_LIMIT,
   TRUSTED_PROXIES,
   WEBHOOK_ALLOW_LOOPBACK,
   WEBHOOK_RETENTION_DAYS,
-  LOG_LEVEL
+  LOG_LEVEL,
+  ...OPEN_TELEMETRY_SETTINGS
 ]
 
 export const DEV_SETTINGS: ReadonlyArray<Setting<unknown>> = [
@@ -66,7 +70,10 @@ export const SETTINGS_OF = {
     MASTER_KEY_PREVIOUS,
     WEBHOOK_ALLOW_LOOPBACK,
     WEBHOOK_RETENTION_DAYS,
-    LOG_LEVEL
+    HOST,
+    METRICS_PORT,
+    LOG_LEVEL,
+    ...OPEN_TELEMETRY_SETTINGS
   ],
   migrate: [SERVER_STORE, STORE_PARTITIONS],
   listen: [API_KEY, SERVER_URL, WEBHOOK_SECRET, DATA_DIR],

@@ -1,5 +1,5 @@
+import { postgresUrlFault } from "@svc/store-postgres/connection/PostgresUrl"
 import { Redacted } from "effect"
-import { postgresUrlFault } from "./PostgresUrl.ts"
 
 /** Where the data is stored. */
 export type StoreSetting =

@@ -16,6 +16,7 @@ import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { Layer } from "effect"
 import type { ServerConfig } from "../config/Config.ts"
+import { type Instruments, NO_INSTRUMENTS } from "./Instruments.ts"
 import type { StoreOptions } from "./StoreLayer.ts"
 import * as StoreLayer from "./StoreLayer.ts"
 
@@ -33,21 +34,34 @@ const deploymentLayer = (config: ServerConfig) =>
   )
 
 /** The adapters that implement the ports of the domain, shared by both listeners and the worker. */
-export const portsLayer = (config: ServerConfig, options: StoreOptions) =>
+export const portsLayer = (
+  config: ServerConfig,
+  options: StoreOptions,
+  instruments: Instruments = NO_INSTRUMENTS
+) =>
   Layer.mergeAll(
     Layer.provideMerge(
-      Layer.provideMerge(wakingStore, StoreLayer.layer(config.store, options)),
+      Layer.provideMerge(
+        wakingStore,
+        Layer.provideMerge(instruments.store, StoreLayer.layer(config.store, options))
+      ),
       SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious })
     ),
     RandomnessNodeCrypto.layer,
     TimeZonesIntl.layer,
-    IdentityVerifierJose.layerWith({
-      resolveKeys: cachedKeySets(
-        fetchKeySet({ guard: { loopbackAllowed: config.webhookLoopback, resolve: dnsResolve() } })
-      )
-    }),
+    Layer.provide(
+      instruments.identityVerifier,
+      IdentityVerifierJose.layerWith({
+        resolveKeys: cachedKeySets(
+          fetchKeySet({ guard: { loopbackAllowed: config.webhookLoopback, resolve: dnsResolve() } })
+        )
+      })
+    ),
     PasskeyVerifierOnDemand.layer,
-    WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback }),
+    Layer.provide(
+      instruments.webhookTransport,
+      WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback })
+    ),
     webhookRetention(config.webhookRetentionDays),
     deploymentLayer(config)
   )

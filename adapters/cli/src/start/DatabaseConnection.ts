@@ -1,9 +1,8 @@
-import { readFile } from "node:fs/promises"
-import { type ConnectionOptions, getCACertificates } from "node:tls"
+import type { PostgresAddress } from "@svc/store-postgres/connection/PostgresUrl"
+import { serverConnection } from "@svc/store-postgres/connection/ServerConnection"
 import type { PostgresOptions } from "@svc/store-postgres/PostgresStore"
-import { Clock, Console, Context, Duration, Effect, Redacted, Result } from "effect"
+import { Clock, Console, Context, Duration, Effect, type Redacted, Result } from "effect"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
-import { type PostgresAddress, postgresAddressOf } from "../config/PostgresUrl.ts"
 import { databaseFault, isTransient } from "./DatabaseFault.ts"
 import { configurationFault, type StartFault, temporaryFault } from "./StartFault.ts"
 
@@ -52,29 +51,13 @@ export const retryWhileUnreachable = Effect.fnUntraced(function* <A, E, R>(
   }
 })
 
-const tlsOptions = (rootCertificate: string): Effect.Effect<ConnectionOptions, StartFault> =>
-  rootCertificate === "system"
-    ? Effect.sync(() => ({ ca: getCACertificates("system") }))
-    : Effect.tryPromise({
-        try: async () => ({ ca: await readFile(rootCertificate) }),
-        catch: () =>
-          configurationFault(
-            `the file ${rootCertificate}, which SVC_STORE names as sslrootcert, cannot be read`
-          )
-      })
-
 /** The address and the options of the server that `SVC_STORE` names, with the partitions that are asked for. */
-export const connectionTo = Effect.fnUntraced(function* (url: Redacted.Redacted, partitions?: number) {
-  const address = postgresAddressOf(Redacted.value(url))
-  const { applicationName, connectTimeoutSeconds: seconds, rootCertificate } = address
-  const options: PostgresOptions = {
-    url: Redacted.make(address.url, { label: "database" }),
-    ...(partitions === undefined ? {} : { partitions }),
-    ...(rootCertificate === undefined ? {} : { tls: yield* tlsOptions(rootCertificate) }),
-    ...(applicationName === undefined ? {} : { applicationName }),
-    ...(seconds === undefined
-      ? {}
-      : { connectTimeout: seconds === 0 ? Duration.infinity : Duration.seconds(seconds) })
-  }
-  return { address, options }
+export const connectionTo = Effect.fnUntraced(function* (
+  url: Redacted.Redacted,
+  partitions?: number
+): Effect.fn.Return<{ readonly address: PostgresAddress; readonly options: PostgresOptions }, StartFault> {
+  const { address, options } = yield* Effect.mapError(serverConnection(url), ({ file }) =>
+    configurationFault(`the file ${file}, which SVC_STORE names as sslrootcert, cannot be read`)
+  )
+  return { address, options: { ...options, ...(partitions === undefined ? {} : { partitions }) } }
 })

@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from "node:util"
-import type { PostgresAddress } from "../config/PostgresUrl.ts"
+import type { PostgresAddress } from "@svc/store-postgres/connection/PostgresUrl"
 import { databaseFault, describeDatabase } from "./DatabaseFault.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, temporaryFault } from "./StartFault.ts"
 

@@ -1,4 +1,5 @@
 import type { WriteResult } from "@svc/domain/engine/WriteRequest"
+import type { Stream } from "effect"
 
 /** JSON text that is sent byte for byte. */
 export class JsonText {
@@ -8,16 +9,35 @@ export class JsonText {
   }
 }
 
+/** Bytes that are sent as they are. */
+export class BodyBytes {
+  readonly bytes: Uint8Array
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes
+  }
+}
+
+/** A body that is made while it is sent, at the pace of its reader. A failure closes the connection. */
+export class BodyStream {
+  readonly stream: Stream.Stream<Uint8Array, unknown>
+  constructor(stream: Stream.Stream<Uint8Array, unknown>) {
+    this.stream = stream
+  }
+}
+
+/** The body of a response: a resource, or what is sent without any further encoding. */
+export type AnswerBody<A> = A | JsonText | BodyBytes | BodyStream
+
 /** The response of a route. Status and media type follow from the endpoint's declaration. */
 export interface Answer<A> {
-  readonly body: A | JsonText
+  readonly body: AnswerBody<A>
   /** Response headers, in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   /** The caller has this representation: 304, without the body. */
   readonly notModified?: boolean
 }
 
-export const answer = <A>(body: A | JsonText): Answer<A> => ({ body })
+export const answer = <A>(body: AnswerBody<A>): Answer<A> => ({ body })
 
 /** The response to a lifecycle write; a replay is marked in the headers (part 3). */
 export const writeAnswer = <A>(

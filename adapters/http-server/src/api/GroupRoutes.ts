@@ -10,7 +10,8 @@ import { CurrentRequest, type RequestFacts } from "../http/CurrentRequest.ts"
 import { type HttpRoute, httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
 import { refusing } from "../http/ProblemResponse.ts"
-import { type Answer, JsonText } from "./Answer.ts"
+import { streamedResponse, unsharedResponse } from "../http/SharedResponse.ts"
+import { type Answer, BodyBytes, BodyStream, JsonText } from "./Answer.ts"
 import { type AdmittedRequest, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
 
 type EndpointsOf<Group> = HttpApiGroup.Endpoints<Group>
@@ -117,9 +118,21 @@ const responder = (endpoint: HttpApiEndpoint.Top) => {
     const headers = answer.headers ?? {}
     if (answer.notModified === true) return HttpServerResponse.empty({ status: 304, headers })
     if (answer.body === undefined) return HttpServerResponse.empty({ status, headers })
-    const text = answer.body instanceof JsonText ? answer.body.text : JSON.stringify(answer.body)
-    return HttpServerResponse.text(text, { status, contentType, headers })
+    return responseOf(answer.body, { status, contentType, headers })
   }
+}
+
+const responseOf = (
+  body: unknown,
+  options: {
+    readonly status: number
+    readonly contentType: string
+    readonly headers: Readonly<Record<string, string>>
+  }
+): HttpServerResponse.HttpServerResponse => {
+  if (body instanceof BodyBytes) return unsharedResponse(body.bytes, options)
+  if (body instanceof BodyStream) return streamedResponse(body.stream, options)
+  return HttpServerResponse.text(body instanceof JsonText ? body.text : JSON.stringify(body), options)
 }
 
 /** Malformed identifiers are not logged, since a path may hold anything. */

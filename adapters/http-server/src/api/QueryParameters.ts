@@ -6,8 +6,11 @@ import type { Refused } from "../http/ProblemResponse.ts"
 
 const refuse = (detail: string) => Result.fail(malformedQuery(detail))
 
-/** Parsing as a number would also accept signs, exponents and white space. */
-const LIMIT = /^\d{1,3}$/u
+/** Whole numbers. Parsing as a number would also accept signs, exponents and white space. */
+const WHOLE_NUMBERS: Readonly<Record<string, { readonly form: RegExp; readonly rule: string }>> = {
+  limit: { form: /^\d{1,3}$/u, rule: `must be a whole number of 1 to ${LIST_LIMIT_MAX}` },
+  after_seq: { form: /^\d{1,16}$/u, rule: "must be the seq of an event, a whole number from 1" }
+}
 
 const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
@@ -33,8 +36,9 @@ export const queryDecoder = (
     const query = parseQuery(url)
     if (query === undefined) return refuse("The query is malformed or repeats a parameter.")
     if (Object.keys(query).some((name) => !names.includes(name))) return refuse(unknownParameterDetail(names))
-    if (query.limit !== undefined && !LIMIT.test(query.limit)) {
-      return refuseValue("limit", `must be a whole number of 1 to ${LIST_LIMIT_MAX}`)
+    for (const [name, { form, rule }] of Object.entries(WHOLE_NUMBERS)) {
+      const text = query[name]
+      if (text !== undefined && !form.test(text)) return refuseValue(name, rule)
     }
     const decoded = decode({ ...query })
     if (Result.isSuccess(decoded)) return Result.succeed(decoded.success)

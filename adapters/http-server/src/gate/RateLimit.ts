@@ -3,7 +3,7 @@ import * as FailedCredentials from "./FailedCredentials.ts"
 import { rateLimitHeaders } from "./RateLimitHeaders.ts"
 import { makeTokenBuckets, type Rate, type TokenBuckets } from "./TokenBuckets.ts"
 
-export type { Rate } from "./TokenBuckets.ts"
+export { isRate, type Rate } from "./TokenBuckets.ts"
 
 /** Default request rate of an API key (part 9). */
 export const DEFAULT_RATE: Rate = { rate: 100, burst: 200 }

@@ -46,7 +46,8 @@ export const readBody = (
   request: HttpServerRequest.HttpServerRequest
 ): Effect.Effect<Uint8Array, Refused> => {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Effect.fail(tooLarge)
-  if (isReadAlready(request.source)) return Effect.fail(readBefore)
+  if (isReadAlready(request.source))
+    return Effect.andThen(Effect.logError(BODY_READ_BEFORE), Effect.fail(readBefore))
   // A client that expects 100 Continue is sent it by the general way of reading.
   return request.source instanceof IncomingMessage && request.headers.expect === undefined
     ? readIncoming(request.source)
@@ -96,11 +97,11 @@ const readIncoming = (message: IncomingMessage): Effect.Effect<Uint8Array, Refus
 const isReadAlready = (source: object): boolean =>
   source instanceof IncomingMessage ? source.readableEnded : source instanceof Request && source.bodyUsed
 
-const readBefore = new Refused({
-  code: "internal_error",
-  detail:
-    "The body was read before the request came to this service: mount it in front of every body parser of its host."
-})
+const BODY_READ_BEFORE =
+  "The body was read before the request came to this service: mount it in front of every body parser of its host."
+
+/** Not an internal error, which callers repeat: until the host is changed, every repetition fails the same way. */
+const readBefore = new Refused({ code: "malformed_request", detail: BODY_READ_BEFORE })
 
 const brokenOff = new Refused({
   code: "malformed_request",

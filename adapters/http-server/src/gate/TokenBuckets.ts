@@ -6,6 +6,15 @@ export interface Rate {
   readonly burst: number
 }
 
+const MAX_RATE = 1_000_000
+
+const isWholeUpTo = (value: number, most: number): boolean =>
+  Number.isInteger(value) && value >= 1 && value <= most
+
+/** Whether a rate can be set: whole numbers from 1, the rate up to 1,000,000 and the burst up to twice that. */
+export const isRate = ({ burst, rate }: Rate): boolean =>
+  isWholeUpTo(rate, MAX_RATE) && isWholeUpTo(burst, 2 * MAX_RATE)
+
 /** Buckets that are kept; an evicted one is full again when its owner returns. */
 const MAX_BUCKETS = 10_000
 

@@ -15,8 +15,8 @@ export interface RequestFacts {
   readonly clientAddress: string
   /** The request id that the caller sent, if it may be logged. */
   readonly clientRequestId?: string
-  /** The span of the caller that the request is part of (W3C Trace Context). */
-  readonly trace?: TraceContext
+  /** The span of the request, or else that of the caller that it is part of (W3C Trace Context). */
+  trace?: TraceContext
   /** The `RateLimit` headers of the response. */
   rateLimit?: Readonly<Record<string, string>>
   /** The code of the problem in the response. */

@@ -1,6 +1,6 @@
 import { IncomingMessage } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Cause, Clock, Effect, Exit, Option, Tracer } from "effect"
+import { Cause, Clock, Effect, Exit, Option } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { clientAddressOf, NO_PROXIES, networkOf, type TrustedProxies } from "./ClientAddress.ts"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "./CurrentRequest.ts"
@@ -8,9 +8,11 @@ import type { HttpRoute, RouteServices } from "./HttpRoute.ts"
 import { loggedRequestId, loggedUserAgent } from "./LoggedHeader.ts"
 import { Refused, respondWithProblem } from "./ProblemResponse.ts"
 import { REQUEST_ID_HEADER, requestIdOf } from "./RequestId.ts"
+import { RequestObserver } from "./RequestObserver.ts"
+import { withinSpan } from "./RequestSpan.ts"
 import { makeRouteTable, type RouteMatch } from "./RouteTable.ts"
 import { unsharedBytes } from "./SharedResponse.ts"
-import { parseTraceparent, type TraceContext } from "./TraceContext.ts"
+import { parseTraceparent } from "./TraceContext.ts"
 import { makeUnreadResponses, type Reader, type UnreadResponses } from "./UnreadResponses.ts"
 
 export interface EdgeOptions {
@@ -20,7 +22,7 @@ export interface EdgeOptions {
   readonly headers: Readonly<Record<string, string>>
   /** Path that the routes are mounted at within a host, without a trailing slash. Default: none. */
   readonly mountPath?: string
-  /** The address of the client of a request that came over no socket. Default: unknown. */
+  /** The address of the client, where the host knows it. Default: the peer of the socket, unknown without one. */
   readonly clientAddress?: (request: HttpServerRequest.HttpServerRequest) => string | undefined
   /** Proxies whose `X-Forwarded-For` is trusted. Default: none. */
   readonly trustedProxies?: TrustedProxies
@@ -48,8 +50,9 @@ export const httpEdge = <Route extends HttpRoute<unknown>>(
         withHeaders(boundUnread(response, request, unread, facts), options.headers, facts)
       ),
       (response) => logRequest(response, request, facts),
+      (response) => observeRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
-      (response) => withinTrace(response, facts.trace)
+      (response) => withinSpan(response, request.method, facts)
     )
   })
 }
@@ -84,7 +87,7 @@ const factsOf = (
 ): RequestFacts => {
   const { headers } = request
   const message = messageOf(request)
-  const peer = message === undefined ? clientAddress?.(request) : message.socket.remoteAddress
+  const peer = clientAddress?.(request) ?? message?.socket.remoteAddress
   const clientRequestId = loggedRequestId(headers[REQUEST_ID_HEADER])
   const trace = parseTraceparent(headers.traceparent)
   return {
@@ -96,12 +99,6 @@ const factsOf = (
     ...(trace === undefined ? {} : { trace })
   }
 }
-
-const withinTrace = <A, R>(
-  effect: Effect.Effect<A, never, R>,
-  trace: TraceContext | undefined
-): Effect.Effect<A, never, R> =>
-  trace === undefined ? effect : Effect.withParentSpan(effect, Tracer.externalSpan(trace))
 
 /** The absolute form of a request target (RFC 9112, section 3.2.2). Its host is ignored, like `Host`. */
 const ABSOLUTE_TARGET = /^https?:\/\/[^/?#]+(?=[/?#]|$)/iu
@@ -308,3 +305,24 @@ const logRequest = <R>(
       )
     )
   )
+
+/** Tells the observer, if there is one, when the request begins and how it ends. */
+const observeRequest = <R>(
+  answered: Effect.Effect<Response, never, R>,
+  request: HttpServerRequest.HttpServerRequest,
+  facts: RequestFacts
+): Effect.Effect<Response, never, R> =>
+  Effect.flatMap(RequestObserver, (observer) => {
+    if (observer === undefined) return answered
+    const ended = observer.began()
+    return Effect.onExit(answered, (exit) =>
+      Effect.sync(() =>
+        ended({
+          route: facts.route,
+          method: request.method,
+          status: statusOf(exit, request),
+          problem: facts.problem
+        })
+      )
+    )
+  })

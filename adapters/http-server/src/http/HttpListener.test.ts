@@ -22,6 +22,7 @@ import { httpListener } from "./HttpListener.ts"
 import { httpRoute, type RoutedRequest } from "./HttpRoute.ts"
 import { Refused } from "./ProblemResponse.ts"
 import { MAX_PIPELINED_REQUESTS } from "./RawServer.ts"
+import { RequestObserver } from "./RequestObserver.ts"
 import { sharedResponse } from "./SharedResponse.ts"
 
 const BASE_URL = "https://api.example"
@@ -89,6 +90,7 @@ const start = Effect.fnUntraced(function* (
     readonly stallTimeoutMs?: number
     readonly stopTimeoutMs?: number
     readonly trustedProxies?: TrustedProxies
+    readonly observer?: RequestObserver
   } = {}
 ) {
   const gate: Gate = {
@@ -109,7 +111,10 @@ const start = Effect.fnUntraced(function* (
     baseUrl: BASE_URL,
     headers: { "cache-control": "no-store" },
     ...options
-  }).pipe(Layer.provideMerge(Logger.layer([logger])))
+  }).pipe(
+    Layer.provideMerge(Logger.layer([logger])),
+    Layer.provide(Layer.succeed(RequestObserver)(options.observer))
+  )
   const context = yield* Layer.buildWithScope(listener, scope)
   const { address } = Context.get(context, HttpServer.HttpServer)
   if (!("port" in address)) return yield* Effect.die(new Error("no port"))
@@ -360,6 +365,44 @@ describe("the edge of a listener (part 2)", () => {
       )
       socket.destroy()
       assert.match(head, /^keep-alive: timeout=75\r$/imu)
+    })
+  )
+})
+
+describe("the observer of a listener", () => {
+  it.live("is told of each request by the template of its route, and of refusals below the routes", () =>
+    Effect.gen(function* () {
+      const told: Array<unknown> = []
+      const began = () => {
+        told.push("began")
+        return (ended: unknown) => void told.push(ended)
+      }
+      const { gate, port } = yield* start({
+        observer: { began, refused: (problem) => void told.push(problem) }
+      })
+      yield* send(port, ["GET /v1/things/secret HTTP/1.1", "Host: x"])
+      yield* send(port, ["DELETE /refused HTTP/1.1", "Host: x"])
+      yield* send(port, ["GET /secret HTTP/1.1", "Host: x"])
+      yield* send(port, ["GET /boom HTTP/1.1", "Host: x"])
+      yield* raw(port, "GET /secret HTTP/9.9\r\n\r\n")
+      const leaving = yield* Effect.promise(() => openConnection(port))
+      leaving.write("GET /read HTTP/1.1\r\nHost: x\r\n\r\n")
+      yield* Deferred.await(gate.entered)
+      leaving.destroy()
+      yield* Deferred.await(gate.deserted)
+      const ended = (route: string | undefined, method: string, status: number, problem?: string) => [
+        "began",
+        { route, method, status, problem }
+      ]
+      while (told.length < 11) yield* Effect.sleep(1)
+      assert.deepStrictEqual(told, [
+        ...ended("/v1/things/{thing_id}", "GET", 200),
+        ...ended("/refused", "DELETE", 405, "method_not_allowed"),
+        ...ended(undefined, "GET", 404, "not_found"),
+        ...ended("/boom", "GET", 500, "internal_error"),
+        "malformed_request",
+        ...ended("/read", "GET", 499)
+      ])
     })
   )
 })

@@ -1,10 +1,11 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpServer } from "effect/http"
 import { clientAddressOf, NO_PROXIES } from "./ClientAddress.ts"
 import { type EdgeOptions, httpEdge } from "./HttpEdge.ts"
 import type { HttpRoute } from "./HttpRoute.ts"
 import { makeRawServer, type RawRefusal, type RawServerOptions, STOP_TIMEOUT_MS } from "./RawServer.ts"
+import { RequestObserver } from "./RequestObserver.ts"
 
 export interface ListenerOptions extends EdgeOptions, Omit<RawServerOptions, "onRefused"> {
   /** 0 lets the operating system choose. */
@@ -26,7 +27,9 @@ export const httpListener = <Route extends HttpRoute<unknown>>(
   Layer.unwrap(
     Effect.map(Effect.context<never>(), (context) => {
       const runFork = Effect.runForkWith(context)
+      const observer = Context.get(context, RequestObserver)
       const onRefused = ({ code, peer, requestId }: RawRefusal) => {
+        observer?.refused(code)
         runFork(
           Effect.logInfo("request refused").pipe(
             Effect.annotateLogs({

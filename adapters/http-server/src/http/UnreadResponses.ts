@@ -1,6 +1,6 @@
 /** Smaller responses are not counted, in bytes; the number of connections bounds them. */
 const MIN_COUNTED_BYTES = 16 * 1024
-/** Most unread bytes per API key: two of the largest evidence documents. */
+/** Most unread bytes per API key. */
 export const MAX_UNREAD_BYTES_PER_KEY = 128 * 1024 * 1024
 /** Most unread bytes per client network without an API key. */
 export const MAX_UNREAD_BYTES_PER_ADDRESS = 8 * 1024 * 1024

@@ -1,6 +1,7 @@
 import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Deferred, type Duration, Effect, Exit, Fiber, type Scope } from "effect"
+import { Context, Deferred, type Duration, Effect, Exit, Fiber, type Scope, Tracer } from "effect"
+import { StoreObserver } from "../connection/StoreObserver.ts"
 
 export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
 
@@ -34,6 +35,8 @@ interface Waiting {
   /** Approximate length that it adds to the text of a statement. */
   readonly length: number
   readonly outcome: Deferred.Deferred<Appended, AppendRefusal>
+  /** The span that it was sent from. */
+  readonly span: Tracer.AnySpan | undefined
 }
 
 interface Lane {
@@ -88,6 +91,15 @@ const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
   return Math.abs(hash) % lanes
 }
 
+/** The statement for a group is part of the trace of its first change, whoever's fiber sends it. */
+const withinTraceOf = (
+  group: ReadonlyArray<Waiting>,
+  statement: Effect.Effect<void>
+): Effect.Effect<void> => {
+  const span = group[0]?.span
+  return span === undefined ? statement : Effect.withParentSpan(statement, span)
+}
+
 /**
  * Collects the changes that arrive while a statement is under way and sends them in the next one, so that they share a
  * round trip and a commit. A change that finds its lane idle is sent at once, alone.
@@ -104,6 +116,8 @@ export const makeLanes = (
   Effect.gen(function* () {
     const scope = yield* Effect.scope
     const lanes = Array.from({ length: options.lanes }, (): Lane => ({ waiting: [], isRunning: false }))
+    const observer = yield* StoreObserver
+    observer?.offer("queued_changes", () => lanes.reduce((sum, { waiting }) => sum + waiting.length, 0))
 
     const pending = new Set<Waiting>()
 
@@ -132,8 +146,9 @@ export const makeLanes = (
           lane.isRunning = false
           return
         }
+        observer?.appending(group.length)
         const statement = yield* Effect.forkIn(
-          group.length === 1 ? tryAlone(group[0]!) : tryTogether(group),
+          withinTraceOf(group, group.length === 1 ? tryAlone(group[0]!) : tryTogether(group)),
           scope
         )
         yield* Effect.timeoutOption(Fiber.await(statement), LANE_PATIENCE)
@@ -152,13 +167,17 @@ export const makeLanes = (
     return (change) =>
       Effect.suspend(() => {
         if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
-        if (!mayShare(change)) return appends.alone(change)
+        if (!mayShare(change)) {
+          observer?.appending(1)
+          return appends.alone(change)
+        }
         const lane = lanes[laneNumber(change, options.lanes)]!
         const entry: Waiting = {
           change,
           names: namesOf(change),
           length: lengthOf(change),
-          outcome: Deferred.makeUnsafe()
+          outcome: Deferred.makeUnsafe(),
+          span: Context.getOrUndefined(Fiber.getCurrent()!.context, Tracer.ParentSpan)
         }
         lane.waiting.push(entry)
         pending.add(entry)

@@ -7,6 +7,7 @@ import * as SqlClient from "effect/sql/SqlClient"
 import type { Borrower, Connection } from "effect/sql/SqlConnection"
 import { SqlError, UnknownError } from "effect/sql/SqlError"
 import { isOfSession, refusesWrites, sqlStateOf } from "../connection/SqlState.ts"
+import { StoreObserver } from "../connection/StoreObserver.ts"
 
 /** Longest that a connection for writes is used: a session keeps the settings that it began with. */
 export const WRITE_CONNECTION_LIFETIME: Duration.Input = "5 minutes"
@@ -92,6 +93,36 @@ const makeStandbyGate = (waitingForStandby: WriteOptions["waitingForStandby"]) =
   }
 }
 
+/** Lends the connections of a pool, and offers how many are in use and how many statements wait for one. */
+const countingUse = (
+  { use: borrow }: Pick<PgPool.PgPool, "use">,
+  observer: StoreObserver
+): Pick<PgPool.PgPool, "use"> => {
+  let busy = 0
+  let awaited = 0
+  observer.offer("busy_connections", () => busy)
+  observer.offer("awaited_connections", () => awaited)
+  return {
+    use: (run) =>
+      Effect.suspend(() => {
+        let isLent = false
+        awaited += 1
+        return Effect.ensuring(
+          borrow((session) => {
+            isLent = true
+            awaited -= 1
+            busy += 1
+            return run(session)
+          }),
+          Effect.sync(() => {
+            if (isLent) busy -= 1
+            else awaited -= 1
+          })
+        )
+      })
+  }
+}
+
 const EXPIRED: unique symbol = Symbol("expired")
 
 /** A connection as it is lent out, and when it was first lent, in milliseconds. */
@@ -135,18 +166,22 @@ export const makeWriteConnections = ({
       return lent.since < renewedAt || now - lent.since >= lifetime ? undefined : lent.connection
     }
 
-    const lend = <A, E, R>(
-      use: (connection: Connection, session: PgConnection) => Effect.Effect<A, E, R>
-    ): Effect.Effect<A, E | SqlError, R> =>
-      Effect.flatMap(
-        pool.use((session): Effect.Effect<A | typeof EXPIRED, E, R> => {
-          const connection = usable(session)
-          return connection === undefined
-            ? Effect.as(pool.invalidate(session), EXPIRED)
-            : use(connection, session)
-        }),
-        (result) => (result === EXPIRED ? lend(use) : Effect.succeed(result as A))
-      )
+    const lendFrom =
+      ({ use: borrow }: Pick<PgPool.PgPool, "use">) =>
+      <A, E, R>(
+        use: (connection: Connection, session: PgConnection) => Effect.Effect<A, E, R>
+      ): Effect.Effect<A, E | SqlError, R> =>
+        Effect.flatMap(
+          borrow((session): Effect.Effect<A | typeof EXPIRED, E, R> => {
+            const connection = usable(session)
+            return connection === undefined
+              ? Effect.as(pool.invalidate(session), EXPIRED)
+              : use(connection, session)
+          }),
+          (result) => (result === EXPIRED ? lendFrom({ use: borrow })(use) : Effect.succeed(result as A))
+        )
+    const observer = yield* StoreObserver
+    const lend = lendFrom(observer === undefined ? pool : countingUse(pool, observer))
 
     const renew = Effect.sync(() => {
       const now = clock.currentTimeMillisUnsafe()

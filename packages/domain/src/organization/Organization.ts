@@ -1,6 +1,8 @@
 import type { Environment } from "../mandate/JournalFact.ts"
 
-export type IdentityAlgorithm = "ES256" | "EdDSA" | "PS256" | "RS256"
+/** The algorithms that identity assertions may be signed with (part 6). */
+export const IDENTITY_ALGORITHMS = ["ES256", "EdDSA", "PS256", "RS256"] as const
+export type IdentityAlgorithm = (typeof IDENTITY_ALGORITHMS)[number]
 
 /** What an identity assertion of the organization must meet (part 6). */
 export interface IdentitySettings {
@@ -10,6 +12,13 @@ export interface IdentitySettings {
   /** Where the organization's public keys are: inline, or at an HTTPS address. */
   readonly keys: { readonly jwks: { readonly keys: ReadonlyArray<object> } } | { readonly jwksUri: string }
 }
+
+/** Longest name of an organization, in code points. */
+const MAX_NAME_CHARACTERS = 255
+
+/** Whether a text can be the name of an organization: 1 to 255 characters, none of them a control character. */
+export const isOrganizationName = (name: string): boolean =>
+  name !== "" && [...name].length <= MAX_NAME_CHARACTERS && name.isWellFormed() && !/\p{Cc}/u.test(name)
 
 /** Longest time after `execute_before` in which an outcome may still be reported, in seconds (part 9). */
 export const REPORT_GRACE_MAX_SECONDS = 3600

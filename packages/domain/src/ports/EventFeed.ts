@@ -14,6 +14,7 @@ export interface EventFeedQuery {
   readonly bytes: number
 }
 
+/** An event of the feed, and whose it is. */
 export interface FeedEvent {
   readonly mandate: string
   /** Its canonical text, byte for byte as it was appended. */

@@ -6,6 +6,8 @@ import type { IdentitySettings } from "../organization/Organization.ts"
 export class IdentityAssertionRefused extends Data.TaggedError("IdentityAssertionRefused")<{
   /** A word of the adapter's own, for the log: it quotes nothing of the assertion. */
   readonly reason: string
+  /** Why, in a sentence for the caller: it quotes nothing of the assertion and tells nothing of the inside. */
+  readonly detail?: string
   /** The error of a library. It may quote the assertion, so neither logs nor traces may show it. */
   readonly cause?: Redacted.Redacted<unknown>
 }> {}

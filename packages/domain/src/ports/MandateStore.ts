@@ -37,6 +37,7 @@ export interface ClaimHolder {
   readonly resource: string
 }
 
+/** What is claimed, as it is looked up. */
 export interface ClaimName {
   readonly kind: ClaimKind
   /** What is claimed, such as an idempotency key as it was sent. */
@@ -46,6 +47,7 @@ export interface ClaimName {
 /** A claim and what holds it. */
 export interface HeldClaim extends ClaimName, ClaimHolder {}
 
+/** A claim to be recorded. */
 export interface UniqueClaim extends HeldClaim {
   /** From that instant on the claim is free, for others to make too. Absent: it lives as long as its stream. */
   readonly expiresAt?: Instant
@@ -61,6 +63,7 @@ export type StreamReference =
   | { readonly approvalSession: string }
   | { readonly approvalTokenHash: string }
 
+/** What a command needs of the store. */
 export interface LoadQuery {
   /**
    * Absent only with `approvalTokenHash`: the token names its organization. Given beside a token of another
@@ -79,6 +82,7 @@ export interface LoadQuery {
   readonly approval?: boolean
 }
 
+/** A mandate as it is recorded, with what the query asked for. */
 export interface LoadedStream {
   readonly organization: string
   readonly revision: number

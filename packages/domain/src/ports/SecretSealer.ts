@@ -9,6 +9,25 @@ export interface SealContext {
   readonly version: number
 }
 
+/** What the private half of a signing key is sealed for. */
+export const signingKeyContext = (kid: string): SealContext => ({
+  purpose: "signing_key",
+  organization: "",
+  row: kid,
+  version: 1
+})
+
+/** What the secret of a webhook endpoint is sealed for. */
+export const webhookSecretContext = (
+  endpoint: { readonly id: string; readonly organizationId: string },
+  version: number
+): SealContext => ({
+  purpose: "webhook_secret",
+  organization: endpoint.organizationId,
+  row: endpoint.id,
+  version
+})
+
 /** The sealed text was altered, moved, or sealed under a key that is gone. */
 export class SealBroken extends Data.TaggedError("SealBroken")<{ readonly purpose: string }> {}
 

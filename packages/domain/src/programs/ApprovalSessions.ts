@@ -94,20 +94,20 @@ const verifyIdentity = Effect.fnUntraced(function* (
 ): Effect.fn.Return<VerifiedIdentity, IdentityAssertionInvalid | IdentityKeysUnavailable, IdentityVerifier> {
   const verifier = yield* IdentityVerifier
   const { identity } = organization
-  if (identity === undefined) return yield* new IdentityAssertionInvalid()
+  if (identity === undefined) return yield* new IdentityAssertionInvalid({})
   const verified = yield* verifier
     .verify({ organization: organization.id, assertion, settings: identity, now })
     .pipe(
-      Effect.catchTag("IdentityAssertionRefused", ({ reason }) =>
+      Effect.catchTag("IdentityAssertionRefused", ({ detail, reason }) =>
         Effect.andThen(
           Effect.logInfo("identity assertion refused", reason),
-          Effect.fail(new IdentityAssertionInvalid())
+          Effect.fail(new IdentityAssertionInvalid(detail === undefined ? {} : { detail }))
         )
       )
     )
   if (isKeepable(verified)) return verified
   yield* Effect.logInfo("identity assertion refused", "what its verifier found cannot be kept")
-  return yield* new IdentityAssertionInvalid()
+  return yield* new IdentityAssertionInvalid({})
 })
 
 const isReference = Schema.is(Text)

@@ -112,6 +112,8 @@ export const problemOfRefusal = (refusal: DomainRefusal): ProblemFacts => {
       }
     case "MandateLimitReached":
       return { code, detail: refusal.detail }
+    case "IdentityAssertionInvalid":
+      return { code, ...(refusal.detail === undefined ? {} : { detail: refusal.detail }) }
     case "HistoryChanged":
       return { code, detail: HISTORY_CHANGED_DETAIL }
     case "StoreUnavailable":

@@ -25,7 +25,7 @@ import { makeIdentifier } from "../Identifiers.ts"
 import type { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
-import { type SealContext, SecretSealer } from "../ports/SecretSealer.ts"
+import { SecretSealer, webhookSecretContext } from "../ports/SecretSealer.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { type TargetRefused, WebhookTransport } from "../ports/WebhookTransport.ts"
 import {
@@ -53,17 +53,6 @@ const decodeCreate = decodeBody(CreateWebhookEndpointBody)
 
 const CREATE = { operation: KEYED_ROUTES.createWebhookEndpoint, path: {} }
 
-/** What the secret of an endpoint is sealed for. */
-export const webhookSealContext = (
-  endpoint: Pick<WebhookEndpointState, "id" | "organizationId">,
-  version: number
-): SealContext => ({
-  purpose: "webhook_secret",
-  organization: endpoint.organizationId,
-  row: endpoint.id,
-  version
-})
-
 const newSecret = Effect.fnUntraced(function* (
   endpoint: Pick<WebhookEndpointState, "id" | "organizationId">,
   version: number
@@ -72,7 +61,7 @@ const newSecret = Effect.fnUntraced(function* (
   const randomness = yield* Randomness
   const text = WEBHOOK_SECRET_PREFIX + encodeBase64Url(randomness.bytes(WEBHOOK_SECRET_BYTES))
   const secret = Redacted.make(text, { label: "webhook_secret" })
-  return { secret, sealed: yield* sealer.seal(webhookSealContext(endpoint, version), secret) }
+  return { secret, sealed: yield* sealer.seal(webhookSecretContext(endpoint, version), secret) }
 })
 
 const targetRefusal = ({ form }: TargetRefused): WebhookTargetNotAllowed =>

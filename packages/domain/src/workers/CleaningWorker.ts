@@ -2,7 +2,7 @@ import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { StoreCleaning } from "../ports/StoreCleaning.ts"
-import { pauseAfterFailures } from "./WorkerPause.ts"
+import { pauseAfterFailures, pauseWhileIdle } from "./WorkerPause.ts"
 
 const SECONDS_PER_DAY = 86_400n
 
@@ -10,6 +10,13 @@ export const NANOS_PER_DAY: Nanos = SECONDS_PER_DAY * NANOS_PER_SECOND
 
 /** How long webhook deliveries are kept after they ended, by default, in days. */
 export const WEBHOOK_RETENTION_DAYS = 30
+
+/** Longest that webhook deliveries may be kept, in days. */
+const MAX_WEBHOOK_RETENTION_DAYS = 36_500
+
+/** Whether webhook deliveries may be kept for so many days: a whole number of 1 to 36,500. */
+export const isWebhookRetention = (days: number): boolean =>
+  Number.isInteger(days) && days >= 1 && days <= MAX_WEBHOOK_RETENTION_DAYS
 
 /** How long webhook deliveries are kept after they ended. */
 export const WebhookRetention = Context.Reference<Nanos>("@svc/domain/workers/WebhookRetention", {
@@ -80,6 +87,7 @@ export const cleaningWorker: Effect.Effect<never, never, StoreCleaning> = Effect
   let progress: Progress = { after: undefined, failures: 0, pauseMilliseconds: 0 }
   for (;;) {
     progress = yield* stepOrPause(progress)
-    yield* Effect.sleep(progress.pauseMilliseconds)
+    const { failures, pauseMilliseconds } = progress
+    yield* failures === 0 ? pauseWhileIdle(pauseMilliseconds) : Effect.sleep(pauseMilliseconds)
   }
 })

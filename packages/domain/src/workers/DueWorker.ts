@@ -5,7 +5,7 @@ import { readStream } from "../engine/ReadStream.ts"
 import { DueLeases, type DueStream } from "../ports/DueLeases.ts"
 import { type MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
-import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures } from "./WorkerPause.ts"
+import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, pauseWhileIdle } from "./WorkerPause.ts"
 
 /** Streams that are leased at a time. */
 export const DUE_BATCH = 64
@@ -123,6 +123,7 @@ export const dueWorker: Effect.Effect<never, never, Ports> = Effect.gen(function
   for (;;) {
     const after = yield* round(failures)
     failures = after.failures
-    yield* Effect.sleep(after.pauseMilliseconds)
+    const isIdle = failures === 0 && after.pauseMilliseconds > 0
+    yield* isIdle ? pauseWhileIdle(after.pauseMilliseconds) : Effect.sleep(after.pauseMilliseconds)
   }
 })

@@ -4,19 +4,25 @@ import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
-import { type SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
+import { type SealBroken, SecretSealer, webhookSecretContext } from "../ports/SecretSealer.ts"
 import { type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTransport } from "../ports/WebhookTransport.ts"
-import { webhookSealContext } from "../programs/WebhookEndpoints.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { makePace } from "./EndpointPace.ts"
 import { EXPIRED_BATCH, recordLostAttempts } from "./WebhookAttempts.ts"
 import { makeRecorder } from "./WebhookRecorder.ts"
-import { IDLE_PAUSE_MILLISECONDS, pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
+import {
+  IDLE_PAUSE_MILLISECONDS,
+  pauseAfterFailures,
+  pauseWhileIdle,
+  sleepUntilElapsed
+} from "./WorkerPause.ts"
 
-/** Attempts that one worker has under way at most, over all endpoints. */
+/** Attempts that one worker has under way at most, over all endpoints, unless `WebhookCapacity` says otherwise. */
 export const ATTEMPTS_AT_ONCE = 1024
+/** Fewest attempts that a worker can be held to, so that each endpoint of an organization still has its share. */
+const MIN_ATTEMPTS_AT_ONCE = 32
 /**
  * Most attempts of one endpoint under way, over all workers, so that an endpoint holds up only itself; one that responds
  * quickly may have up to `QUICK_ATTEMPTS_PER_ENDPOINT`.
@@ -52,41 +58,62 @@ export const DRAIN_TIMEOUT = "9 seconds"
 
 const TOKEN_BYTES = 16
 
+/** Attempts that one worker has under way at most, over all endpoints. */
+export class WebhookCapacity extends Context.Reference<number>("@svc/domain/workers/WebhookCapacity", {
+  defaultValue: () => ATTEMPTS_AT_ONCE
+}) {}
+
+/** Whether a worker can be held to so many attempts under way: a whole number of 32 to `ATTEMPTS_AT_ONCE`. */
+export const isWebhookCapacity = (attempts: number): boolean =>
+  Number.isInteger(attempts) && attempts >= MIN_ATTEMPTS_AT_ONCE && attempts <= ATTEMPTS_AT_ONCE
+
 /**
  * Hints that something is due sooner than a worker would look by itself. Optional: a hint that never comes only costs
  * time. One that comes while a worker is looking makes it look again.
  */
-export class WebhookWakeUp extends Context.Reference<{
+export class WebhookWakeUp extends Context.Reference<WakeUp>("@svc/domain/workers/WebhookWakeUp", {
+  defaultValue: () => makeWakeUp()
+}) {}
+
+interface WakeUp {
   readonly notify: () => void
   /** How many hints there were so far. */
   readonly count: () => number
   /** Completes once there have been more than `count` hints. */
   readonly beyond: (count: number) => Effect.Effect<void>
-}>("@svc/domain/workers/WebhookWakeUp", {
-  defaultValue: () => {
-    let hints = 0
-    const waiting = new Set<() => void>()
-    return {
-      notify: () => {
-        hints += 1
-        for (const wake of waiting) wake()
-      },
-      count: () => hints,
-      beyond: (count) =>
-        Effect.callback<void>((resume) => {
-          const wake = () => {
-            waiting.delete(wake)
-            resume(Effect.void)
-          }
-          if (hints > count) return wake()
-          waiting.add(wake)
-          return Effect.sync(() => waiting.delete(wake))
-        })
-    }
+}
+
+/** Hints for those who share them, apart from any others. */
+export const makeWakeUp = (): WakeUp => {
+  let hints = 0
+  const waiting = new Set<() => void>()
+  return {
+    notify: () => {
+      hints += 1
+      for (const wake of waiting) wake()
+    },
+    count: () => hints,
+    beyond: (count) =>
+      Effect.callback<void>((resume) => {
+        const wake = () => {
+          waiting.delete(wake)
+          resume(Effect.void)
+        }
+        if (hints > count) return wake()
+        waiting.add(wake)
+        return Effect.sync(() => waiting.delete(wake))
+      })
   }
-}) {}
+}
 
 type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
+
+interface Round {
+  /** Attempts that were begun. */
+  readonly begun: number
+  /** Whether the round was full, so that more may be due. */
+  readonly mayHaveMore: boolean
+}
 
 /** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
 const attempt = Effect.fnUntraced(function* (
@@ -113,6 +140,7 @@ const make = Effect.gen(function* () {
   const randomness = yield* Randomness
   const sealer = yield* SecretSealer
   const wakeUp = yield* WebhookWakeUp
+  const capacity = yield* WebhookCapacity
   const fibers = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(fibers)<Ports>()
   let underWay = 0
@@ -147,11 +175,11 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Leases what is due, as far as there is capacity, and begins it. Returns whether there may be more. */
-  const round: Effect.Effect<boolean, StoreUnavailable> = Effect.gen(function* () {
-    const room = ATTEMPTS_AT_ONCE - underWay
+  /** Leases what is due, as far as there is capacity, and begins it. */
+  const round: Effect.Effect<Round, StoreUnavailable> = Effect.gen(function* () {
+    const room = capacity - underWay
     const limit = Math.min(LEASE_BATCH, room)
-    if (limit === 0) return false
+    if (limit === 0) return { begun: 0, mayHaveMore: false }
     const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
     const perEndpoint = Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS))
     const leased = yield* store.leaseDue({
@@ -169,13 +197,13 @@ const make = Effect.gen(function* () {
       const secret =
         secrets.get(endpoint.id) ??
         (yield* Effect.exit(
-          sealer.open(webhookSealContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
+          sealer.open(webhookSecretContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
         ))
       secrets.set(endpoint.id, secret)
       underWay += 1
       run(deliver(each, secret))
     }
-    return leased.length === limit
+    return { begun: leased.length, mayHaveMore: leased.length === limit }
   })
 
   let failures = 0
@@ -192,10 +220,10 @@ const make = Effect.gen(function* () {
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
     // Uninterruptible, because an abandoned lease uses up an attempt.
-    const mayHaveMore = yield* Effect.uninterruptible(round)
+    const { mayHaveMore } = yield* Effect.uninterruptible(round)
     failures = 0
     if (!mayHaveMore && !mayHaveLost)
-      yield* Effect.race(Effect.sleep(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
+      yield* Effect.race(pauseWhileIdle(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
   }).pipe(
     Effect.catchCause((cause) => {
       failures += 1
@@ -205,8 +233,25 @@ const make = Effect.gen(function* () {
       )
     })
   )
-  return { turn, drained: FiberSet.awaitEmpty(fibers) }
+  return { turn, round, drained: FiberSet.awaitEmpty(fibers) }
 })
+
+/**
+ * Attempts every delivery that is due, and those that fall due meanwhile, until none is left: for a host that decides itself
+ * when, such as a test that moves its clock. Returns the number of attempts.
+ */
+export const attemptDueDeliveries: Effect.Effect<number, StoreUnavailable, Ports> = Effect.scoped(
+  Effect.gen(function* () {
+    const { drained, round } = yield* make
+    let attempts = 0
+    for (;;) {
+      const { begun } = yield* Effect.uninterruptible(round)
+      if (begun === 0) return attempts
+      attempts += begun
+      yield* drained
+    }
+  })
+)
 
 /**
  * Delivers webhooks until it is interrupted (part 8). Any number of workers share one store. A slow or dead endpoint delays

@@ -16,6 +16,9 @@ import { parseStrictJson } from "../json/StrictJson.ts"
 /** Value of `format` and of the payload's `schema` (part 7). */
 export const EVIDENCE_FORMAT = "svc.evidence.v1"
 
+/** Value of `format` and of the payload's `schema` of a continuation: the events after a known one (part 7). */
+export const CONTINUATION_FORMAT = "svc.evidence.continuation.v1"
+
 /** Longest `protected` that a verifier looks at, in characters; ours are about 100. */
 export const MAX_PROTECTED_CHARACTERS = 4096
 
@@ -55,6 +58,18 @@ export const EvidenceEnvelope = Schema.Struct({
 })
 export type EvidenceEnvelope = typeof EvidenceEnvelope.Type
 
+/** What continues evidence that its holder has: the same envelope under a format of its own (part 7). */
+export const EvidenceContinuation = Schema.Struct({
+  ...EvidenceEnvelope.fields,
+  format: described(Schema.Literal(CONTINUATION_FORMAT), "Version of the format.", CONTINUATION_FORMAT),
+  payload: described(
+    Base64UrlText,
+    "base64url of JSON with schema, generated_at, organization_id, environment, mandate (without usage), after (seq and hash of the event that the holder has last), events (all later ones) and head. Verify before you decode it.",
+    "eyJzY2hlbWEiOiJzdmMuZXZpZGVuY2UuY29udGludWF0aW9uLnYxIn0"
+  )
+})
+export type EvidenceContinuation = typeof EvidenceContinuation.Type
+
 /**
  * Why an envelope is refused, in the order of the checks; a payload that is not base64url is malformed
  * before its signature is looked at.
@@ -88,6 +103,10 @@ const encoder = new TextEncoder()
 const signingInput = (protectedHeader: string, payload: string): Uint8Array =>
   encoder.encode(`${protectedHeader}.${payload}`)
 
+/** The protected header of evidence as base64url. */
+export const evidenceHeader = (kid: string): string =>
+  encodeBase64Url(encoder.encode(JSON.stringify({ alg: "ES256", kid })))
+
 /**
  * What a signer signs and the envelope carries: the protected header as base64url, and the bytes of
  * `protected + "." + payload`. `payload` is base64url of the JSON text.
@@ -96,7 +115,7 @@ export const evidenceSigningInput = (input: {
   readonly kid: string
   readonly payload: string
 }): { readonly protected: string; readonly bytes: Uint8Array } => {
-  const protectedHeader = encodeBase64Url(encoder.encode(JSON.stringify({ alg: "ES256", kid: input.kid })))
+  const protectedHeader = evidenceHeader(input.kid)
   return { protected: protectedHeader, bytes: signingInput(protectedHeader, input.payload) }
 }
 
@@ -120,14 +139,19 @@ const isText = (value: unknown): value is string => typeof value === "string"
 
 const ENVELOPE_MEMBERS = ["format", "protected", "payload", "signature"]
 
-const readEnvelope = (envelope: unknown): Checked<Readonly<Record<keyof EvidenceEnvelope, string>>> => {
+type EvidenceFormat = typeof EVIDENCE_FORMAT | typeof CONTINUATION_FORMAT
+
+const readEnvelope = (
+  envelope: unknown,
+  expected: EvidenceFormat
+): Checked<Readonly<Record<keyof EvidenceEnvelope, string>>> => {
   const copy = copyMembers(envelope)
   if (copy === undefined || !hasExactly(copy, ENVELOPE_MEMBERS)) return invalid("envelope_malformed")
   const { format, protected: header, payload, signature } = copy
   if (!isText(format) || !isText(header) || !isText(payload) || !isText(signature)) {
     return invalid("envelope_malformed")
   }
-  if (format !== EVIDENCE_FORMAT) return invalid("format_unsupported")
+  if (format !== expected) return invalid("format_unsupported")
   return Result.succeed({ format, protected: header, payload, signature })
 }
 
@@ -188,19 +212,33 @@ const publicKeyOf = (key: Readonly<Record<string, unknown>>): Uint8Array | undef
  * `envelope` and `keySet` are parsed JSON of any shape. An envelope that came as bytes is for
  * {@link verifyEvidenceBytes}: parsing hides a duplicate member.
  */
-export const verifyEvidence = (
-  envelope: unknown,
-  keySet: unknown
-): Checked<{ readonly payload: JsonObject; readonly payloadText: string; readonly kid: string }> =>
+export const verifyEvidence = (envelope: unknown, keySet: unknown): Checked<VerifiedEvidence> =>
+  verifyAs(EVIDENCE_FORMAT, envelope, keySet)
+
+/**
+ * Verifies the envelope of a continuation as {@link verifyEvidence} does. Whether it continues what the caller has is for
+ * the caller to check: `after` of its payload is the head that the caller knows, and its first event is chained to it.
+ */
+export const verifyEvidenceContinuation = (envelope: unknown, keySet: unknown): Checked<VerifiedEvidence> =>
+  verifyAs(CONTINUATION_FORMAT, envelope, keySet)
+
+/** The payload of a verified envelope, its very text, and the key that it verified with. */
+export interface VerifiedEvidence {
+  readonly payload: JsonObject
+  readonly payloadText: string
+  readonly kid: string
+}
+
+const verifyAs = (format: EvidenceFormat, envelope: unknown, keySet: unknown): Checked<VerifiedEvidence> =>
   Result.gen(function* () {
-    const received = yield* readEnvelope(envelope)
+    const received = yield* readEnvelope(envelope, format)
     const kid = yield* readKid(received.protected)
     const publicKey = yield* resolveKey(keySet, kid)
     yield* checkSignature(received, publicKey)
     const bytes = decodeBase64Url(received.payload)
     const payload = parseObject(bytes, MAX_EVIDENCE_DEPTH)
     if (payload === undefined) return yield* invalid("payload_malformed")
-    if (payload.schema !== EVIDENCE_FORMAT) return yield* invalid("schema_unsupported")
+    if (payload.schema !== format) return yield* invalid("schema_unsupported")
     return { payload, payloadText: new TextDecoder().decode(bytes), kid }
   })
 

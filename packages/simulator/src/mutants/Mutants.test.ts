@@ -10,7 +10,7 @@ const ROOT = new URL("../../../../", import.meta.url)
 const QUICK = [
   "reserved amounts do not count against a budget",
   "commands in one append are all decided on the state before the first",
-  "the memory store appends on any revision"
+  "changes are admitted on any revision"
 ]
 
 describe("mutants", () => {

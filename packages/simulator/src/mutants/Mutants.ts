@@ -16,6 +16,7 @@ const POLICY = "packages/domain/src/policy/PolicyEvaluation.ts"
 const PERIODS = "packages/domain/src/calendar/PeriodGeometry.ts"
 const APPEND_FACTS = "packages/domain/src/engine/AppendFacts.ts"
 const BATCH = "packages/domain/src/engine/CommandBatch.ts"
+const ADMISSION = "packages/domain/src/engine/ChangeAdmission.ts"
 const KEY = "packages/domain/src/engine/IdempotencyKey.ts"
 const READ = "packages/domain/src/engine/ReadStream.ts"
 const SESSIONS = "packages/domain/src/approval/SessionLifecycle.ts"
@@ -236,22 +237,16 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: "const FIRST_DELAY_MS = 300"
   },
   {
-    name: "the memory store appends on any revision",
-    file: MEMORY_APPEND,
-    find: `if ((stream?.revision ?? "absent") !== change.expected) return`,
-    replace: `if (stream === undefined && change.expected !== "absent") return`
+    name: "changes are admitted on any revision",
+    file: ADMISSION,
+    find: "if (revision !== change.expected) return new Stale()",
+    replace: "if (revision === undefined) return new Stale()"
   },
   {
-    name: "the memory store ignores the subject's revision",
-    file: MEMORY_APPEND,
-    find: "subjectRevision(tenant, subject.reference) !== subject.expected",
-    replace: "subjectRevision(tenant, subject.reference) === undefined"
-  },
-  {
-    name: "the memory store appends out of time",
-    file: MEMORY_APPEND,
-    find: "if (now >= change.recordBefore) return",
-    replace: "if (now < 0n) return"
+    name: "changes are admitted out of time",
+    file: ADMISSION,
+    find: "if (now >= change.recordBefore) return new OutOfTime()",
+    replace: "if (now < 0n) return new OutOfTime()"
   },
   {
     name: "the memory store records nothing of a subject",
@@ -267,23 +262,10 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: "  stream.open = open.length === 0 ? stream.open : open\n"
   },
   {
-    name: "the memory store does not see claims",
-    file: MEMORY_APPEND,
-    find: "if (holder !== undefined) return Result.fail(new ClaimTaken({ kind, name, holder }))",
-    replace:
-      'if (holder !== undefined && kind === "assertion") return Result.fail(new ClaimTaken({ kind, name, holder }))'
-  },
-  {
     name: "the memory store reads a clock behind the last event",
     file: MEMORY_READS,
     find: "const now = stream === undefined ? clock : later(clock, stream.head.occurredAt)",
     replace: "const now = stream === undefined ? clock : clock - 1_000_000_000n"
-  },
-  {
-    name: "the memory store owes nothing to endpoints that are disabled",
-    file: MEMORY_WEBHOOKS,
-    find: "if (kept === undefined) return true",
-    replace: 'if (kept === undefined) return entry.endpoint.status === "active"\n  if (now > 0n) return false'
   },
   {
     name: "the memory store records ends of attempts without their leases",

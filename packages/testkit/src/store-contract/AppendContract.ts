@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Cause, Effect, Exit } from "effect"
@@ -20,6 +19,7 @@ import {
   reservingChange,
   revokedFact
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -79,7 +79,7 @@ const recordHeldClaims = Effect.fn("recordHeldClaims")(function* (organization: 
 const retaken = (claim: UniqueClaim): UniqueClaim => claimOf(claim.kind, claim.name)
 
 export const appendContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("append", () => {
+  it.describe("append", () => {
     it.effect("counts revisions from 1, those without events too", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { type ClaimKind, MandateStore, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
@@ -12,6 +11,7 @@ import {
   newIdentifier,
   revokedFact
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   appendAndLoad,
   newPlace,
@@ -34,7 +34,7 @@ const holderInTheWay = Effect.fn("holderInTheWay")(function* (organization: stri
 })
 
 export const claimContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("claims", () => {
+  it.describe("claims", () => {
     for (const kind of KINDS) {
       it.effect(`${kind}: once in an organization, by whichever stream`, () =>
         Effect.gen(function* () {

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
@@ -7,6 +6,7 @@ import { deleted, type WebhookEndpointState } from "@svc/domain/webhook/WebhookE
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { claimOf, createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { newPlace, PLENTY, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 import {
   addWaiting,
@@ -73,7 +73,7 @@ const withClaim = Effect.fn("withClaim")(function* (
 })
 
 export const cleaningContract = (it: StoreIt): void => {
-  describe("cleaning", () => {
+  it.describe("cleaning", () => {
     it.effect("removes deliveries that ended, and leaves those that have not", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()

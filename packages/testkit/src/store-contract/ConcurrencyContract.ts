@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
@@ -13,6 +12,7 @@ import {
   reservingChange,
   revokedFact
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   loadCurrent,
   newPlace,
@@ -38,7 +38,7 @@ const oneOf = (changes: number, refusal: string): ReadonlyArray<string> =>
   ["Appended", ...Array.from({ length: changes - 1 }, () => refusal)].toSorted()
 
 export const concurrencyContract = (it: StoreIt): void => {
-  describe("concurrency", () => {
+  it.describe("concurrency", () => {
     it.effect("lets exactly one of two changes win that were decided at one revision", () =>
       Effect.gen(function* () {
         for (let round = 0; round < 10; round++) {

@@ -1,10 +1,10 @@
-import { assert, describe } from "@effect/vitest"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { DUE_STREAMS_PER_LIST, MandateStore } from "@svc/domain/ports/MandateStore"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { followingChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   appendAndLoad,
   everyDue,
@@ -35,7 +35,7 @@ const dueOf = Effect.fn("dueOf")(function* (organization: string) {
 })
 
 export const dueContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("due", () => {
+  it.describe("due", () => {
     it.effect("earliest first, without those that are due later or never", () =>
       Effect.gen(function* () {
         const organization = newIdentifier("org_")

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { EventFeed, FEED_START, type FeedEvent, PositionRefused } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
@@ -10,6 +9,7 @@ import {
   reservingChange,
   revokedFact
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { loadCurrent, newPlace, PLENTY, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const NO_LIMIT_BYTES = 100_000_000
@@ -84,7 +84,7 @@ const recordTwo = Effect.fn("recordTwo")(function* (organization: string) {
 })
 
 export const feedContract = (it: StoreIt): void => {
-  describe("feed", () => {
+  it.describe("feed", () => {
     it.effect("of an organization without events is empty, and stays where it was asked from", () =>
       Effect.gen(function* () {
         const page = yield* read(newIdentifier("org_"), FEED_START)

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import type { AuthorizationState, Counters, MandateState } from "@svc/domain/mandate/MandateState"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
@@ -12,6 +11,7 @@ import {
   newSubject,
   POLICY
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 /** Text that storage, drivers and collations have been seen to change. */
@@ -102,7 +102,7 @@ const fullMandate = (mandate: MandateState): MandateState => ({
 })
 
 export const fidelityContract = (it: StoreIt): void => {
-  describe("fidelity", () => {
+  it.describe("fidelity", () => {
     it.effect("a mandate comes back as it was recorded, to the nanosecond and the last digit", () =>
       Effect.gen(function* () {
         const current = yield* recordMandate()

@@ -1,8 +1,20 @@
-import { assert, describe } from "@effect/vitest"
+import { applyDue } from "@svc/domain/mandate/ApplyDue"
+import { evolveAll } from "@svc/domain/mandate/Evolve"
+import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
+import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
-import { followingChange, newIdentifier, revokedFact } from "../StoreFixtures.ts"
+import {
+  followingChange,
+  instantOf,
+  newAuthorization,
+  newIdentifier,
+  reservedFact,
+  reservingChange,
+  revokedFact
+} from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const REASONS = [
@@ -17,8 +29,15 @@ const REASONS = [
   "long ".repeat(50_000)
 ]
 
+/** A reservation as releases recorded it that did not write the grace down. */
+const withoutGrace = (fact: JournalFact): JournalFact => {
+  if (fact.type !== "authorization.reserved") return fact
+  const { report_grace_seconds: _, ...data } = fact.data
+  return { ...fact, data }
+}
+
 export const journalContract = (it: StoreIt): void => {
-  describe("journal", () => {
+  it.describe("journal", () => {
     it.effect("keeps every text byte for byte", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore
@@ -71,6 +90,38 @@ export const journalContract = (it: StoreIt): void => {
         const before = yield* store.journal(range)
         yield* store.append(followingChange(after, [revokedFact(after.now)]))
         assert.deepStrictEqual(yield* store.journal(range), before)
+      })
+    )
+
+    it.effect("of an earlier release, whose decisions lack report_grace_seconds, loads and goes on", () =>
+      Effect.gen(function* () {
+        const store = yield* MandateStore
+        const current = yield* recordMandate()
+        const authorization = newAuthorization(1, current.now)
+        const { authorizations, mandateState } = reservingChange(current, [authorization])
+        const facts = [withoutGrace(reservedFact(authorization, current.now))]
+        const change = followingChange(current, facts, { authorizations, mandateState })
+        yield* store.append(change)
+        const { organization, mandate } = change
+        const loaded = yield* store.load({
+          organization,
+          stream: { mandate },
+          authorizations: [authorization.id]
+        })
+        const texts = yield* store.journal({ ...change, afterSeq: 0, uptoSeq: 99, limit: 99 })
+        assert.isTrue(texts.every((text) => verifyEventHash(JSON.parse(text))))
+        assert.notInclude(texts[1] ?? "", "report_grace_seconds")
+        const folded = [...evolveAll(texts.map((text) => JSON.parse(text)))].at(-1)
+        assert.strictEqual(folded?.authorizations.get(authorization.id)?.expiresAt, authorization.expiresAt)
+        const expiresAt = instantOf(authorization.expiresAt ?? "")
+        const dueAt = (instant: bigint) => applyDue(loaded.stream!.state, instant).facts
+        assert.deepStrictEqual(dueAt(expiresAt - 1n), [])
+        const [expiry] = dueAt(expiresAt)
+        assert(expiry?.type === "authorization.expired")
+        assert.deepStrictEqual(
+          [expiry.occurred_at, expiry.authorization_id],
+          [formatNanos(expiresAt), authorization.id]
+        )
       })
     )
 

@@ -1,10 +1,10 @@
-import { assert, describe } from "@effect/vitest"
 import { DueLeases, type DueStream } from "@svc/domain/ports/DueLeases"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { followingChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { recordDue } from "./DueContract.ts"
 import { everyDue, loadCurrent, type StoreClock, type StoreIt } from "./StoreUnderTest.ts"
 
@@ -48,7 +48,7 @@ const namesOf = (streams: ReadonlyArray<DueStream>): ReadonlyArray<string> =>
   streams.map(({ mandate, organization }) => `${organization} ${mandate}`)
 
 export const leaseContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("leases", () => {
+  it.describe("leases", () => {
     it.effect("give the earliest due streams of many organizations, and each to one worker", () =>
       Effect.gen(function* () {
         const streams = yield* recordEarliest(5)

@@ -1,7 +1,7 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import { followingChange, newAuthorization, newIdentifier, reservingChange } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, loadCurrent, PLENTY, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const identifiersOf = (mandates: ReadonlyArray<{ readonly terms: { readonly mandate_id: string } }>) =>
@@ -38,7 +38,7 @@ const recordRows = Effect.fn("recordRows")(function* (count: number) {
 })
 
 export const listContract = (it: StoreIt): void => {
-  describe("lists", () => {
+  it.describe("lists", () => {
     it.effect("mandates: nothing of an organization that has none", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import { type ClaimName, MandateStore } from "@svc/domain/ports/MandateStore"
 import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
@@ -15,6 +14,7 @@ import {
   newIdentifier,
   reservingChange
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, recordMandate, type StoreClock, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 
 /** A mandate with authorizations 1 to 4, of which 1 and 3 are open and far from their end. */
@@ -32,7 +32,7 @@ const recordAuthorizations = Effect.gen(function* () {
 })
 
 export const loadContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("load", () => {
+  it.describe("load", () => {
     it.effect("gives the clock alone where there is nothing", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import type { JournalFact } from "@svc/domain/mandate/JournalFact"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
@@ -6,6 +5,7 @@ import { JournalEventType } from "@svc/protocol/Journal"
 import { formatNanos, type Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { createdChange, followingChange, newIdentifier } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { loadCurrent, newPlace, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 import { deliveriesOf, register } from "./WebhooksUnderTest.ts"
 
@@ -41,7 +41,7 @@ const recordEverything = Effect.fn("recordEverything")(function* (organization: 
 })
 
 export const notificationContract = (it: StoreIt): void => {
-  describe("the deliveries of an event", () => {
+  it.describe("the deliveries of an event", () => {
     it.effect("have its notification as their body, byte for byte, whatever its type", () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore

@@ -1,9 +1,9 @@
-import { assert, describe } from "@effect/vitest"
 import type { ApiKey, Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { newDigest, newIdentifier } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { type StoreIt, storeNow } from "./StoreUnderTest.ts"
 
 const newOrganization = (parts: Partial<Organization> = {}): Organization => ({
@@ -26,7 +26,7 @@ const newApiKey = (organizationId: string, parts: Partial<ApiKey> = {}): ApiKey 
 })
 
 export const organizationContract = (it: StoreIt): void => {
-  describe("organizations", () => {
+  it.describe("organizations", () => {
     it.effect("an organization is absent, created, and replaced as a whole", () =>
       Effect.gen(function* () {
         const organizations = yield* Organizations

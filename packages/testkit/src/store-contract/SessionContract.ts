@@ -1,7 +1,7 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import { followingChange, HOUR, newDigest, newIdentifier, newSession, newSubject } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const byToken = (tokenHash: string) =>
@@ -11,7 +11,7 @@ const byToken = (tokenHash: string) =>
   })
 
 export const sessionContract = (it: StoreIt): void => {
-  describe("approval sessions", () => {
+  it.describe("approval sessions", () => {
     it.effect("a token finds its stream and names the organization", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore

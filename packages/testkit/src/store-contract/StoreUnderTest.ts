@@ -1,10 +1,9 @@
-import type { Vitest } from "@effect/vitest"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import {
   type ChangeParts,
   type Current,
@@ -18,8 +17,17 @@ import {
 /** Whether the tests drive the store's clock, or only read it. */
 export type StoreClock = "test" | "live"
 
+/** 2026-01-01T00:00:00Z, where a test clock starts: timestamps before the year 2000 are not readable. */
+export const CONTRACT_START_MILLISECONDS = 1_767_225_600_000
+
 /** How the tests of the contract are registered: with the storage ports at hand. */
-export type StoreIt = Vitest.MethodsNonLive<StoragePorts>
+export interface StoreIt {
+  readonly describe: (group: string, define: () => void) => void
+  readonly effect: (
+    title: string,
+    program: () => Effect.Effect<unknown, unknown, StoragePorts | Scope.Scope>
+  ) => void
+}
 
 /** A limit that no test comes near. */
 export const PLENTY = 1000

@@ -1,12 +1,12 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Effect } from "effect"
 import { followingChange, newPasskey, newSubject } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { appendAndLoad, newPlace, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 
 export const subjectContract = (it: StoreIt): void => {
-  describe("subjects", () => {
+  it.describe("subjects", () => {
     it.effect("an absent subject is absent, and cannot be replaced", () =>
       Effect.gen(function* () {
         const subjects = yield* SubjectStore

@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Effect } from "effect"
@@ -12,6 +11,7 @@ import {
   newSubject,
   reservingChange
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   appendAndLoad,
   everyDue,
@@ -39,7 +39,7 @@ const recordAll = Effect.fn("recordAll")(function* (
 })
 
 export const tenantContract = (it: StoreIt): void => {
-  describe("tenants", () => {
+  it.describe("tenants", () => {
     it.effect("another organization's identifiers are absent in every operation", () =>
       Effect.gen(function* () {
         const store = yield* MandateStore

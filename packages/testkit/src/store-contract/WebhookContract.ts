@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { deliveryIdOf } from "@svc/domain/webhook/DeliveryId"
@@ -20,6 +19,7 @@ import {
   newIdentifier,
   revokedFact
 } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -47,10 +47,9 @@ const WRITERS = 64
 const KEPT = KEPT_SECONDS * NANOS_PER_SECOND
 /** Events of one change, and changes, that are one event more than a disabled endpoint has kept. */
 const MANY = 1000
-const LONG_TEST = { timeout: 120_000 }
 
 export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
-  describe("webhook endpoints", () => {
+  it.describe("webhook endpoints", () => {
     it.effect("are given back as they were recorded, and count their changes", () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore
@@ -250,7 +249,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
     )
   })
 
-  describe("deliveries of events", () => {
+  it.describe("deliveries of events", () => {
     it.effect("are one for each endpoint that wants the type, due at once, with one body", () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore
@@ -386,8 +385,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
             assert.deepStrictEqual(stored.endpoint, disabled)
             assert.isDefined(stored.missedSince)
             assert.lengthOf(yield* deliveriesOf(endpoint), KEPT_DELIVERIES + 1)
-          }),
-        LONG_TEST
+          })
       )
     }
   })

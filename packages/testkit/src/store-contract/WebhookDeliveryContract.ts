@@ -1,4 +1,3 @@
-import { assert, describe } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { type LeasedDelivery, WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
@@ -14,6 +13,7 @@ import { deleted, reactivated, type WebhookEndpointState } from "@svc/domain/web
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { claimOf, followingChange, HOUR, newDigest, newIdentifier, revokedFact } from "../StoreFixtures.ts"
+import { assert } from "./Assert.ts"
 import { newPlace, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 import {
   addWaiting,
@@ -64,7 +64,7 @@ const addMany = (endpoint: WebhookEndpointState, count: number, since?: (now: In
   Effect.forEach(Array.from({ length: count }), () => addWaiting(endpoint, since))
 
 export const webhookDeliveryContract = (it: StoreIt): void => {
-  describe("deliveries", () => {
+  it.describe("deliveries", () => {
     it.effect("are added to an active endpoint alone, with what they claim", () =>
       Effect.gen(function* () {
         const store = yield* WebhookStore

@@ -1,5 +1,4 @@
 import { assert, describe, it } from "vitest"
-import { didYouMean } from "./DidYouMean.ts"
 import { postgresAddressOf } from "./PostgresUrl.ts"
 
 describe("postgresAddressOf", () => {
@@ -35,22 +34,5 @@ describe("postgresAddressOf", () => {
       database: "svc"
     })
     assert.deepInclude(postgresAddressOf("postgres://db"), { host: "db", port: 5432, database: undefined })
-  })
-})
-
-describe("didYouMean", () => {
-  it("suggests a name at most two edits away, in any case", () => {
-    const known = ["sslmode", "sslrootcert", "host"]
-    for (const [name, expected] of [
-      ["sslmod", "sslmode"],
-      ["SSLMODE", "sslmode"],
-      ["ssl_mode", "sslmode"],
-      ["slmoed", undefined],
-      ["sslrootcrt", "sslrootcert"],
-      ["hsot", "host"],
-      ["password", undefined]
-    ] as const) {
-      assert.strictEqual(didYouMean(name, known), expected, name)
-    }
   })
 })

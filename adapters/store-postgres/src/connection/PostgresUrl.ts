@@ -1,5 +1,10 @@
-import { didYouMean } from "./DidYouMean.ts"
-import { MAX_PORT, parsePort } from "./Port.ts"
+import { didYouMean } from "@svc/protocol/DidYouMean"
+
+/** The highest TCP port. */
+const MAX_PORT = 65_535
+
+const isPort = (text: string): boolean =>
+  /^\d{1,5}$/u.test(text) && Number(text) >= 1 && Number(text) <= MAX_PORT
 
 const SCHEMES = ["postgres:", "postgresql:"]
 
@@ -121,11 +126,7 @@ export const postgresUrlFault = (text: string): string | undefined => {
   const names = [...parameters.keys()]
   const fault = unknownFault(names) ?? repeatedFault(url, names)
   if (fault !== undefined) return fault
-  if (
-    ![...(url.port === "" ? [] : [url.port]), ...parameters.getAll("port")].every(
-      (port) => parsePort(port) !== undefined
-    )
-  ) {
+  if (![...(url.port === "" ? [] : [url.port]), ...parameters.getAll("port")].every(isPort)) {
     return `its port must be 1 to ${MAX_PORT}`
   }
   if (!parameters.getAll("connect_timeout").every((seconds) => /^\d{1,6}$/u.test(seconds))) {

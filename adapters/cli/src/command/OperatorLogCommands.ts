@@ -1,0 +1,52 @@
+import { OperatorLog, type RecordedEntry } from "@svc/domain/ports/OperatorLog"
+import { formatInstant } from "@svc/protocol/Timestamp"
+import { Effect } from "effect"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
+import { readOptions } from "./CommandOptions.ts"
+import { findOrganization } from "./OrganizationCommands.ts"
+import type { StoreCommand } from "./StoreCommand.ts"
+
+const DEFAULT_ENTRIES = 50
+const MAX_ENTRIES = 1000
+
+const limitOf = (text = String(DEFAULT_ENTRIES)): Effect.Effect<number, StartFault> => {
+  const limit = /^\d{1,4}$/u.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= MAX_ENTRIES
+    ? Effect.succeed(limit)
+    : Effect.fail(usageFault(`--limit must be 1 to ${MAX_ENTRIES}`))
+}
+
+const shown = ({ arguments: given, at, command, operator }: RecordedEntry): object => ({
+  at: formatInstant(at),
+  operator,
+  command,
+  arguments: given
+})
+
+const operatorLog: StoreCommand = {
+  name: "operator-log",
+  help: helpOf(
+    `svc operator-log: prints the commands on the store that operators ran, newest first, this one included: those on the whole
+deployment, or those on one organization. Secrets among their words are not on record.
+
+  --organization <id>   the commands on this organization
+  --limit <1-${MAX_ENTRIES}>      how many; default ${DEFAULT_ENTRIES}`,
+    SETTINGS_OF.store
+  ),
+  plan: Effect.fnUntraced(function* (words) {
+    const options = yield* readOptions({ organization: "one", limit: "one" }, words)
+    const { limit } = yield* validateAll({ limit: limitOf(options.limit) })
+    return Effect.gen(function* () {
+      const organization =
+        options.organization === undefined ? "" : (yield* findOrganization(options.organization)).id
+      const log = yield* OperatorLog
+      return {
+        organization,
+        act: Effect.map(log.latest(organization, limit), (entries) => ({ data: entries.map(shown) }))
+      }
+    })
+  })
+}
+
+export const operatorLogCommands: ReadonlyArray<StoreCommand> = [operatorLog]

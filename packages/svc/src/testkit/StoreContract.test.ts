@@ -1,0 +1,113 @@
+import { assert, describe, it } from "@effect/vitest"
+import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EventFeed } from "@svc/domain/ports/EventFeed"
+import { MandateStore } from "@svc/domain/ports/MandateStore"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
+import { StoreHealth } from "@svc/domain/ports/StoreHealth"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import { Clock, Context, Layer, ManagedRuntime } from "effect"
+import type { Promised, PromiseStore } from "../PromiseStore.ts"
+import { effectClockOf } from "./ManualClock.ts"
+import { checkStore, type StoreTime, storeContract } from "./StoreContract.ts"
+
+/** The memory store, with promises. */
+const promiseMemory = async ({ now }: StoreTime): Promise<PromiseStore> => {
+  const clock = Layer.succeed(Clock.Clock, effectClockOf(now))
+  const runtime = ManagedRuntime.make(Layer.provideMerge(MemoryStore.layer, clock))
+  const context = await runtime.context()
+  const promised = <Id, Port extends object>(tag: Context.Key<Id, Port>) =>
+    Object.fromEntries(
+      Object.entries(Context.get(context as Context.Context<Id>, tag)).map(([name, operation]) => [
+        name,
+        (...input: ReadonlyArray<unknown>) =>
+          runtime.runPromise(typeof operation === "function" ? operation(...input) : operation)
+      ])
+    ) as unknown as Promised<Port>
+  return {
+    mandates: promised(MandateStore),
+    subjects: promised(SubjectStore),
+    due: promised(DueLeases),
+    feed: promised(EventFeed),
+    webhooks: promised(WebhookStore),
+    organizations: promised(Organizations),
+    cleaning: promised(StoreCleaning),
+    health: promised(StoreHealth)
+  }
+}
+
+const failedTitles = ({ cases }: Awaited<ReturnType<typeof checkStore>>) =>
+  cases.filter(({ outcome }) => outcome === "failed").map(({ title }) => title)
+
+describe("the contract of stores", () => {
+  it("is kept by a store with promises that keeps it, port by port and as plain data", async () => {
+    const only = ["DueLeases", "MandateStore", "Organizations", "StoreCleaning", "StoreHealth"] as const
+    const report = await checkStore("memory", promiseMemory, { only })
+    assert.deepStrictEqual(failedTitles(report), [])
+    assert.isTrue(report.conforms)
+    assert.isAbove(report.cases.length, 100)
+    assert.deepStrictEqual(Object.keys(report.ports).sort(), [...only])
+    assert.deepStrictEqual(JSON.parse(JSON.stringify(report)), report)
+  })
+
+  it("says which rules a store breaks", async () => {
+    const report = await checkStore(
+      "without claims",
+      async (time) => {
+        const store = await promiseMemory(time)
+        const { append } = store.mandates
+        return {
+          ...store,
+          mandates: { ...store.mandates, append: (change) => append({ ...change, claims: [] }) }
+        }
+      },
+      { only: ["MandateStore"] }
+    )
+    assert.isFalse(report.conforms)
+    assert.include(failedTitles(report).join("\n"), "claim")
+    assert.deepStrictEqual(Object.keys(report.ports), ["MandateStore"])
+  })
+
+  it("leaves out what a store does not bring, and says which port that is", async () => {
+    const report = await checkStore(
+      "keys",
+      async (time) => ({ organizations: (await promiseMemory(time)).organizations }),
+      { only: ["Organizations", "EventFeed"] }
+    )
+    assert.isAbove(report.ports.Organizations?.passed ?? 0, 2)
+    assert.strictEqual(report.ports.EventFeed?.passed, 0)
+    assert.isFalse(report.conforms)
+    const [skipped] = report.cases.filter(({ outcome }) => outcome === "skipped")
+    assert.match(skipped?.detail ?? "", /the store does not bring/u)
+    const unasked = await checkStore("nothing", () => ({}))
+    assert.isFalse(unasked.conforms)
+    assert.strictEqual(unasked.ports.MandateStore?.passed, 0)
+    assert.deepStrictEqual(unasked.ports.StoreHealth, { passed: 0, failed: 0, skipped: 1 })
+  })
+
+  it("is registered with any runner, whose tests fail where a rule is broken", async () => {
+    const tests: Array<() => Promise<void>> = []
+    const ends: Array<() => Promise<void>> = []
+    const reports: Array<boolean> = []
+    storeContract(
+      "unhealthy",
+      async (time) => ({ ...(await promiseMemory(time)), health: { faults: () => ["worn out"] } }),
+      {
+        only: ["StoreHealth"],
+        report: ({ conforms }) => reports.push(conforms),
+        runner: {
+          describe: (_name, define) => define(),
+          it: (_name, run) => tests.push(() => run({})),
+          after: (run) => ends.push(run)
+        }
+      }
+    )
+    assert.lengthOf(tests, 1)
+    const error = await tests[0]?.().catch((cause: unknown) => cause)
+    assert.match(String(error), /worn out/u)
+    for (const end of ends) await end()
+    assert.deepStrictEqual(reports, [false])
+  })
+})

@@ -1,0 +1,80 @@
+/* What draws random cases with fast-check, which whoever uses it installs beside svc. */
+
+import * as LifecycleCommands from "@svc/testkit/LifecycleCommands"
+import * as Property from "@svc/testkit/LifecycleProperty"
+import type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
+import { ServiceParts } from "../Service.ts"
+import type { TestService } from "./TestService.ts"
+
+export {
+  type MandateShape,
+  mandateShapes,
+  type ProposalShape,
+  proposalShapes
+} from "@svc/testkit/Arbitraries"
+export type { LifecycleCommand, LifecycleModel, LifecycleRun } from "@svc/testkit/LifecycleCommands"
+export type {
+  InspectedMandate,
+  Invariant,
+  LifecycleOptions,
+  LifecycleStatistics
+} from "@svc/testkit/LifecycleProperty"
+export type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
+
+/**
+ * The steps and the model of `checkLifecycle`, for steps of one's own.
+ *
+ * @example
+ * ```ts
+ * import * as fc from "fast-check"
+ * import { testService } from "svc/testkit"
+ * import { checkLifecycle, type LifecycleCommand, lifecycle } from "svc/testkit/properties"
+ *
+ * const listed: LifecycleCommand = {
+ *   check: ({ mandates }) => mandates.length > 0,
+ *   run: async ({ mandates }, run) => {
+ *     const { body } = await run.call("GET", "/v1/mandates?limit=100")
+ *     if (body.data.length !== mandates.length) throw new Error("a mandate is not listed")
+ *   },
+ *   toString: () => "list"
+ * }
+ * const commands = [...lifecycle.commands(), fc.constant(listed)]
+ * await checkLifecycle(() => testService(), { commands })
+ * ```
+ */
+export const lifecycle = { ...LifecycleCommands, model: Property.model }
+
+/** The API of a test service, with its clock and its end users. */
+const targetOf = async (service: TestService) => {
+  const { key } = await service.createApiKey(service.organization)
+  return {
+    url: service[ServiceParts].baseUrl,
+    apiKey: key,
+    fetch: service.fetch,
+    approve: (mandate: { readonly id: string }) => service.approve(mandate),
+    clock: service.clock,
+    close: service.close
+  }
+}
+
+/**
+ * Runs random lives of mandates against a service, and holds every answer against a model of the interface and a recount of
+ * the journals: a test service, made anew for each run, or the API of any deployment of the test environment. Rejects with the
+ * shortest history that was found to fail, in words, its seed, and the command that runs it again.
+ *
+ * @example
+ * ```ts
+ * import { testService } from "svc/testkit"
+ * import { checkLifecycle } from "svc/testkit/properties"
+ *
+ * const { transitions } = await checkLifecycle(() => testService(), { numRuns: 50 })
+ * ```
+ */
+export const checkLifecycle = (
+  target: (() => Promise<TestService>) | LifecycleTarget,
+  options?: Property.LifecycleOptions
+): Promise<Property.LifecycleStatistics> =>
+  Property.checkLifecycle(
+    typeof target === "function" ? async () => targetOf(await target()) : target,
+    options
+  )

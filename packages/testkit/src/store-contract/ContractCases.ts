@@ -1,0 +1,88 @@
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import type { Effect, Scope } from "effect"
+import { appendContract } from "./AppendContract.ts"
+import { claimContract } from "./ClaimContract.ts"
+import { cleaningContract } from "./CleaningContract.ts"
+import { concurrencyContract } from "./ConcurrencyContract.ts"
+import { dueContract } from "./DueContract.ts"
+import { feedContract } from "./FeedContract.ts"
+import { fidelityContract } from "./FidelityContract.ts"
+import { healthContract } from "./HealthContract.ts"
+import { journalContract } from "./JournalContract.ts"
+import { leaseContract } from "./LeaseContract.ts"
+import { listContract } from "./ListContract.ts"
+import { loadContract } from "./LoadContract.ts"
+import { notificationContract } from "./NotificationContract.ts"
+import { organizationContract } from "./OrganizationContract.ts"
+import { sessionContract } from "./SessionContract.ts"
+import type { StoreClock, StoreIt } from "./StoreUnderTest.ts"
+import { subjectContract } from "./SubjectContract.ts"
+import { tenantContract } from "./TenantContract.ts"
+import { webhookContract } from "./WebhookContract.ts"
+import { webhookDeliveryContract } from "./WebhookDeliveryContract.ts"
+
+/** The ports of a store, by which the contract is divided. */
+export const PORT_NAMES = [
+  "MandateStore",
+  "SubjectStore",
+  "DueLeases",
+  "EventFeed",
+  "WebhookStore",
+  "Organizations",
+  "StoreCleaning",
+  "StoreHealth"
+] as const
+/** The name of a port of a store. */
+export type PortName = (typeof PORT_NAMES)[number]
+
+type Contract = (it: StoreIt, clock: StoreClock) => void
+
+/** The parts of the contract, each with the port that it is about, in the order in which they run. */
+const CONTRACTS: ReadonlyArray<readonly [PortName, Contract]> = [
+  ["MandateStore", appendContract],
+  ["MandateStore", concurrencyContract],
+  ["MandateStore", claimContract],
+  ["MandateStore", loadContract],
+  ["MandateStore", fidelityContract],
+  ["MandateStore", sessionContract],
+  ["SubjectStore", subjectContract],
+  ["MandateStore", listContract],
+  ["DueLeases", dueContract],
+  ["DueLeases", leaseContract],
+  ["MandateStore", journalContract],
+  ["EventFeed", feedContract],
+  ["WebhookStore", webhookContract],
+  ["WebhookStore", notificationContract],
+  ["WebhookStore", webhookDeliveryContract],
+  ["StoreCleaning", cleaningContract],
+  ["Organizations", organizationContract],
+  ["MandateStore", tenantContract],
+  ["StoreHealth", healthContract]
+]
+
+/** One rule of the contract, as a program over the store. It fails or dies where the store breaks the rule. */
+export interface ContractCase {
+  readonly port: PortName
+  readonly group: string
+  readonly title: string
+  readonly run: Effect.Effect<unknown, unknown, StoragePorts | Scope.Scope>
+}
+
+/** The whole contract, in the order in which it runs; with a live clock, without what needs exact instants. */
+export const contractCases = (clock: StoreClock): ReadonlyArray<ContractCase> => {
+  const cases: Array<ContractCase> = []
+  for (const [port, contract] of CONTRACTS) {
+    let group = ""
+    const it: StoreIt = {
+      describe: (name, define) => {
+        group = name
+        define()
+      },
+      effect: (title, program) => {
+        cases.push({ port, group, title, run: program() })
+      }
+    }
+    contract(it, clock)
+  }
+  return cases
+}
