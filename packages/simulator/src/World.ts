@@ -50,7 +50,7 @@ export interface WorldReport {
 }
 
 /** Steps within which everything must come to rest once the faults have stopped. */
-const STEPS_TO_SETTLE = 40_000
+const STEPS_TO_SETTLE = 15_000
 /** Steps between two quiet times, about, and the longest that one lasts. */
 const STEPS_PER_DAY = 400
 const LONGEST_QUIET: Micros = 3 * DAY

@@ -27,7 +27,6 @@ const SCHEDULE = "packages/domain/src/webhook/DeliverySchedule.ts"
 const MEMORY_APPEND = "adapters/store-memory/src/MemoryAppend.ts"
 const MEMORY_READS = "adapters/store-memory/src/MemoryReads.ts"
 const MEMORY_WEBHOOKS = "adapters/store-memory/src/MemoryWebhooks.ts"
-const LANES = "adapters/store-postgres/src/append/AppendLanes.ts"
 
 /** Each breaks one rule of the domain, the engine or a store. */
 export const MUTANTS: ReadonlyArray<Mutant> = [
@@ -110,22 +109,10 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: "execute_before"
   },
   {
-    name: "the execution window may pass the mandate's end",
-    file: DECIDE,
-    find: "asked < endsAt ? formatNanos(asked) : terms.window.ends_at",
-    replace: "formatNanos(asked)"
-  },
-  {
     name: "a refund may exceed what was committed",
     file: DECIDE,
     find: "if (refunded + BigInt(given.amount) > BigInt(payment.amount))",
     replace: "if (BigInt(given.amount) > BigInt(payment.amount))"
-  },
-  {
-    name: "the end of a period does not bound a decision",
-    file: DECIDE,
-    find: "return accepted([fact], ends)",
-    replace: "return accepted([fact], ends.slice(0, 0))"
   },
   {
     name: "authorizations expire in order of creation, whatever their deadlines",
@@ -188,18 +175,6 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: "? [] : []"
   },
   {
-    name: "a session is open after its time",
-    file: SESSIONS,
-    find: "(now >= session.expiresAt || mandate.state",
-    replace: "(now >= session.expiresAt + 60_000_000_000n || mandate.state"
-  },
-  {
-    name: "retired passkeys approve",
-    file: PASSKEYS,
-    find: ".filter((passkey) => passkey.retiredAt === undefined)",
-    replace: '.filter((passkey) => passkey.retiredAt !== "")'
-  },
-  {
     name: "workers are lost before their leases run out",
     file: DELIVERY,
     find: "open !== undefined && open.expiresAt <= now",
@@ -212,23 +187,11 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: "status >= 200 && status <= 399"
   },
   {
-    name: "one attempt more than nine",
-    file: DELIVERY,
-    find: "attempts.length >= attemptsOf(delivery)",
-    replace: "attempts.length > attemptsOf(delivery) - (isTest(delivery) ? 1 : 2)"
-  },
-  {
     name: "success does not reset the failed attempts",
     file: ENDPOINT,
     find: "      consecutiveFailedAttempts: 0,\n      consecutiveExhaustedDeliveries: attempt",
     replace:
       "      consecutiveFailedAttempts: endpoint.consecutiveFailedAttempts,\n      consecutiveExhaustedDeliveries: attempt"
-  },
-  {
-    name: "attempts from before a reactivation count after it",
-    file: ENDPOINT,
-    find: "|| attempt.generation !== endpoint.generation",
-    replace: "|| attempt.generation > endpoint.generation"
   },
   {
     name: "retries come at once",
@@ -284,17 +247,5 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     file: DELIVERY,
     find: "  delivery.open === undefined &&\n",
     replace: ""
-  },
-  {
-    name: "lanes give one change the outcome of another",
-    file: LANES,
-    find: "const outcome = Exit.isSuccess(exit) ? exit.value[at]! : Exit.failCause(exit.cause)",
-    replace: "const outcome = Exit.isSuccess(exit) ? exit.value[0]! : Exit.failCause(exit.cause)"
-  },
-  {
-    name: "lanes drop changes that must be tried alone",
-    file: LANES,
-    find: `if (outcome === "alone") yield* Effect.forkIn(tryAlone(entry), scope)`,
-    replace: `if (outcome === "alone") settle(entry, Exit.succeed({ revision: 1 }))`
   }
 ]
