@@ -38,6 +38,14 @@ export class ClaimTable {
     return this.#lasting.size + this.#ending.size
   }
 
+  copy(): ClaimTable {
+    const copy = new ClaimTable()
+    for (const [key, claim] of this.#lasting) copy.#lasting.set(key, claim)
+    for (const [key, claim] of this.#ending) copy.#ending.set(key, claim)
+    copy.#sweepAt = this.#sweepAt
+    return copy
+  }
+
   /** Removes claims that expired at the instant or before, at most as many as given. Returns how many there were. */
   removeExpired(by: Instant, limit: number): number {
     let removed = 0

@@ -133,4 +133,45 @@ export class MemoryState {
     if (wallClock > this.#clock) this.#clock = wallClock
     return this.#clock
   }
+
+  /** A replica with everything that is recorded by now. The records themselves never change, so both have the same ones. */
+  copy(): MemoryState {
+    const copy = new MemoryState()
+    for (const [id, tenant] of this.tenants) copy.tenants.set(id, copyOfTenant(tenant))
+    for (const [hash, place] of this.tokens) copy.tokens.set(hash, place)
+    for (const [hash, place] of this.apiKeys) copy.apiKeys.set(hash, place)
+    copy.#clock = this.#clock
+    return copy
+  }
 }
+
+const copyOfTenant = (tenant: Tenant): Tenant => ({
+  streams: new Map([...tenant.streams].map(([id, stream]) => [id, copyOfStream(stream)])),
+  feed: [...tenant.feed],
+  mandates: [...tenant.mandates],
+  mandateOf: new Map(tenant.mandateOf),
+  mandateOfSession: new Map(tenant.mandateOfSession),
+  claims: tenant.claims.copy(),
+  dueLeases: new Map(tenant.dueLeases),
+  subjects: new Map(tenant.subjects),
+  apiKeys: new Map(tenant.apiKeys),
+  apiKeyUses: new Map(tenant.apiKeyUses),
+  webhooks: new Map([...tenant.webhooks].map(([id, entry]) => [id, copyOfEndpoint(entry)])),
+  settings: tenant.settings
+})
+
+const copyOfStream = (stream: MemoryStream): MemoryStream => ({
+  ...stream,
+  journal: [...stream.journal],
+  authorizations: new Map(stream.authorizations),
+  idAt: new Map(stream.idAt),
+  orders: [...stream.orders],
+  sessions: new Map(stream.sessions)
+})
+
+const copyOfEndpoint = (entry: MemoryWebhookEndpoint): MemoryWebhookEndpoint => ({
+  ...entry,
+  deliveries: new Map(entry.deliveries),
+  waiting: new Set(entry.waiting),
+  endedAt: new Map(entry.endedAt)
+})

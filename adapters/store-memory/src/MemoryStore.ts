@@ -39,23 +39,23 @@ import * as Webhooks from "./MemoryWebhooks.ts"
  * frozen when they are written and handed out as they are.
  */
 export const layer: Layer.Layer<StoragePorts> = Layer.effectContext(
-  Effect.sync(() => {
-    const state = new MemoryState()
-    return Context.empty().pipe(
-      Context.add(MandateStore, mandateStore(state)),
-      Context.add(EventFeed, {
-        read: (query) => Effect.suspend(() => Effect.fromResult(readFeed(state, query)))
-      }),
-      Context.add(SubjectStore, subjectStore(state)),
-      Context.add(Organizations, organizations(state)),
-      Context.add(DueLeases, dueLeases(state)),
-      Context.add(WebhookStore, webhookStore(state)),
-      Context.add(StoreCleaning, { clean: (step) => answerAtNow(state, (now) => clean(state, step, now)) }),
-      Context.add(StoreHealth, { faults: Effect.succeed([]) }),
-      Context.add(StreamTurns, makeTurns())
-    )
-  })
+  Effect.sync(() => Context.add(storagePortsOn(new MemoryState()), StreamTurns, makeTurns()))
 )
+
+/** The storage ports on a state, without turns: whoever shares a state among processes gives each its own. */
+export const storagePortsOn = (state: MemoryState): Context.Context<StoragePorts> =>
+  Context.empty().pipe(
+    Context.add(MandateStore, mandateStore(state)),
+    Context.add(EventFeed, {
+      read: (query) => Effect.suspend(() => Effect.fromResult(readFeed(state, query)))
+    }),
+    Context.add(SubjectStore, subjectStore(state)),
+    Context.add(Organizations, organizations(state)),
+    Context.add(DueLeases, dueLeases(state)),
+    Context.add(WebhookStore, webhookStore(state)),
+    Context.add(StoreCleaning, { clean: (step) => answerAtNow(state, (now) => clean(state, step, now)) }),
+    Context.add(StoreHealth, { faults: Effect.succeed([]) })
+  )
 
 /** Runs one step at one reading of the store's clock. */
 const atNow = <A, E>(state: MemoryState, step: (now: Instant) => Effect.Effect<A, E>): Effect.Effect<A, E> =>

@@ -52,8 +52,11 @@ export interface RecountBudget {
     periods: ReadonlyArray<BudgetPeriod>,
     times?: 1 | -1
   ) => void
-  /** Where these counters together are over a cap; empty when they are not. */
-  readonly overspent: (counters: ReadonlyArray<Counter>) => ReadonlyArray<string>
+  /** Where these counters together are over a cap, in all and in the periods given or in every one; empty when they are not. */
+  readonly overspent: (
+    counters: ReadonlyArray<Counter>,
+    within?: ReadonlyArray<BudgetPeriod>
+  ) => ReadonlyArray<string>
   /** Whether what is committed leaves nothing to authorize. */
   readonly isUsedUp: () => boolean
   readonly periodsAt: (at: bigint) => ReadonlyArray<BudgetPeriod>
@@ -88,9 +91,10 @@ export const recountBudget = (terms: BudgetTerms): RecountBudget => {
         use[counter].executions += times
       }
     },
-    overspent: (counters) => [
+    overspent: (counters, within) => [
       ...(isOver(totals, cap, counters) ? ["the total"] : []),
       ...[...periods]
+        .filter(([key]) => within?.some((period) => keyOf(period) === key) ?? true)
         .filter(([, { period, use }]) => isOver(use, period.shown, counters))
         .map(([key]) => `period ${key}`)
     ],
