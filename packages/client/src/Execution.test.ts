@@ -269,6 +269,23 @@ describe("an authorization", () => {
   const again = (svc: Client, run: (run: Run) => Promise<RunOutcome>) =>
     svc.execute(RESERVED, run, { opening })
 
+  it("begins only with what can be reported, and with what can be run", async () => {
+    const { sent, svc } = clientOf()
+    const { run, runs } = runOf(ACCEPTED)
+    for (const externalActionReference of ["", "x".repeat(256), 4711, null, {}]) {
+      const refusal = await refusalOf(svc.execute(ID, run, { opening, externalActionReference } as never))
+      assert.strictEqual(refusal.code, "invalid_argument")
+    }
+    for (const none of [undefined, "run", {}])
+      assert.strictEqual(
+        (await refusalOf(svc.execute(ID, none as never, { opening }))).code,
+        "invalid_argument"
+      )
+    const signal = new AbortController() as never
+    assert.strictEqual((await refusalOf(svc.execute(ID, run, { opening, signal }))).code, "invalid_argument")
+    assert.deepStrictEqual([sent.length, runs.length], [0, 0])
+  })
+
   it("is run once by a client, though its outcome is uncertain", async () => {
     const { svc } = clientOf(json(RESERVED), json(RESERVED))
     const { run, runs } = runOf({ outcome: "uncertain" })

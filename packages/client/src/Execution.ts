@@ -1,9 +1,9 @@
 import type { Authorization, CancellationInput, CommitInput } from "./Authorization.ts"
 import { commitmentOf } from "./Commitment.ts"
 import { passGate } from "./ExecutionGate.ts"
-import { numberWithin, SvcError } from "./SvcError.ts"
+import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
 import { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
-import type { RequestOptions, WriteOptions } from "./Transport.ts"
+import { checkLimits, type RequestOptions, type WriteOptions } from "./Transport.ts"
 
 /** What `run` found out at the provider. */
 export type RunOutcome =
@@ -213,6 +213,24 @@ const runUntil = async (
   }
 }
 
+/** Longest reference that a commit takes, in characters. */
+const MAX_REFERENCE_CHARACTERS = 255
+
+/** What would be found out only when something has been executed. */
+const checkExecution = (
+  run: unknown,
+  { externalActionReference: reference, runTimeout = 1, ...limits }: ExecutionOptions
+): void => {
+  checkLimits(limits)
+  numberWithin("runTimeout", runTimeout, 1, TIMER_MAX_MILLISECONDS)
+  if (typeof run !== "function") throw invalidArgument("run must be a function")
+  const isReference =
+    typeof reference === "string" && reference !== "" && [...reference].length <= MAX_REFERENCE_CHARACTERS
+  if (reference !== undefined && !isReference) {
+    throw invalidArgument(`externalActionReference must be 1 to ${MAX_REFERENCE_CHARACTERS} characters`)
+  }
+}
+
 /** What an executor has beside its calls. */
 export interface ExecutionContext {
   /** The time, in milliseconds since 1970. Default: the host's clock. */
@@ -221,14 +239,25 @@ export interface ExecutionContext {
   readonly begun?: Map<string, number>
 }
 
+/** Executions that are kept in mind without looking whether they are over. */
+const SWEPT_FROM = 1024
+
 /** Makes an executor. It keeps in mind what it has run until `execute_before` has passed, so that within it nothing runs twice. */
 export const makeExecutor = (
   calls: ExecutionCalls,
   { begun = new Map(), now = Date.now }: ExecutionContext = {}
 ) => {
-  const begin = (id: string, deadline: number): void => {
+  /** How many there may be before those that are over are looked for: so each is looked at a bounded number of times. */
+  let swept = SWEPT_FROM
+  const sweep = (): void => {
+    if (begun.size < swept) return
     const present = now()
     for (const [other, until] of begun) if (until <= present) begun.delete(other)
+    swept = Math.max(SWEPT_FROM, 2 * begun.size)
+  }
+
+  const begin = (id: string, deadline: number): void => {
+    sweep()
     if (begun.has(id)) {
       const message = `${id} was run by this client before; reconcile that run instead`
       throw new SvcError({ code: "execution_repeated", message, resourceId: id })
@@ -241,7 +270,7 @@ export const makeExecutor = (
     run: (run: Run) => Promise<RunOutcome>,
     options: ExecutionOptions
   ): Promise<Execution> => {
-    numberWithin("runTimeout", options.runTimeout ?? 1, 1, TIMER_MAX_MILLISECONDS)
+    checkExecution(run, options)
     const opening = typeof options.opening === "function" ? await options.opening() : options.opening
     const commitment = await commitmentOf(opening)
     const authorization = await calls.get(id, options)
@@ -254,7 +283,10 @@ export const makeExecutor = (
     const { externalActionReference = id } = options
     const started = { authorization, opening, externalActionReference, now }
     try {
-      return await settle(calls, started, await runUntil(run, started, deadline, options), options)
+      const execution = await settle(calls, started, await runUntil(run, started, deadline, options), options)
+      // The service has its outcome on record, and does not allow another.
+      if (execution.outcome !== "uncertain") begun.delete(id)
+      return execution
     } catch (cause) {
       const isTimeout = options.runTimeout !== undefined && cause instanceof TimeIsOver
       return uncertain(started, isTimeout ? "run_timed_out" : "run_failed", { cause })

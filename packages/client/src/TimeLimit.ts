@@ -28,12 +28,14 @@ export const withTimeLimit = async <A>(
     () => end(new TimeIsOver(`the ${milliseconds} ms were over`)),
     Math.min(milliseconds, TIMER_MAX_MILLISECONDS)
   )
-  signal?.addEventListener("abort", onAbort, { once: true })
   try {
+    signal?.addEventListener("abort", onAbort, { once: true })
     return await Promise.race([ended, task(controller.signal)])
   } finally {
     clearTimeout(timer)
-    signal?.removeEventListener("abort", onAbort)
+    // Nobody listens to what ends from here on.
+    end = () => {}
+    signal?.removeEventListener?.("abort", onAbort)
   }
 }
 

@@ -198,7 +198,12 @@ const attempt = async <A>(
 }
 
 /** Throws `invalid_argument` for bounds that are none. */
-export const checkLimits = ({ retries = 0, timeout = 1 }: RequestOptions): void => {
+export const checkLimits = ({ retries = 0, signal, timeout = 1 }: RequestOptions): void => {
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw invalidArgument(
+      "signal must be an AbortSignal: the signal of an AbortController, not the controller"
+    )
+  }
   numberWithin("timeout", timeout, 1, TIMER_MAX_MILLISECONDS)
   numberWithin("retries", retries, 0, Number.MAX_SAFE_INTEGER)
 }

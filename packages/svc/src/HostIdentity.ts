@@ -7,7 +7,7 @@ import {
 } from "@svc/domain/ports/IdentityVerifier"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Effect, Layer } from "effect"
+import { type Duration, Effect, Layer } from "effect"
 
 /** The end user that a host has recognized by an `identity_assertion`. */
 export interface HostIdentity {
@@ -38,6 +38,9 @@ export type Identify = (
 
 /** How long an assertion is taken for valid unless the host says so, in seconds. */
 const DEFAULT_LIFETIME_SECONDS = 300n
+
+/** Longest that `identify` is waited for. */
+const IDENTIFY_TIMEOUT: Duration.Input = "10 seconds"
 
 /** `Retry-After` of an approval session whose assertion could not be looked at, in seconds. */
 const RETRY_AFTER_SECONDS = 1
@@ -103,7 +106,18 @@ export const hostIdentityLayer = (identify: Identify): Layer.Layer<IdentityVerif
         const returned = yield* Effect.tryPromise({
           try: async () => identify(assertion, organization),
           catch: (cause) => new IdentityKeysUnavailable({ cause, retryAfterSeconds: RETRY_AFTER_SECONDS })
-        })
+        }).pipe(
+          Effect.timeoutOrElse({
+            duration: IDENTIFY_TIMEOUT,
+            orElse: () =>
+              Effect.fail(
+                new IdentityKeysUnavailable({
+                  cause: "identify has not resolved in time",
+                  retryAfterSeconds: RETRY_AFTER_SECONDS
+                })
+              )
+          })
+        )
         if (!returned) return yield* refusal("not recognized by the host", UNKNOWN)
         // A defect, which is logged and answered as an internal error.
         yield* Effect.sync(() => checkReturned(returned))

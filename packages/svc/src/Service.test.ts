@@ -201,6 +201,37 @@ describe("a service", () => {
     await service.close()
   })
 
+  it("answers whoever cannot be told from others, however a host's clientAddress fails, and says so once", async () => {
+    for (const clientAddress of [
+      () => {
+        throw new Error("no address")
+      },
+      async () => "192.0.2.1",
+      () => ({})
+    ]) {
+      const logged: Array<string> = []
+      const shop = makeShop({
+        clientAddress: clientAddress as never,
+        logger: ({ level, message }) => level === "error" && logged.push(message)
+      })
+      const service = createService(shop.serviceOptions)
+      const ask = () => service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
+      assert.strictEqual((await ask()).status, 401)
+      assert.strictEqual((await ask()).status, 401)
+      assert.lengthOf(logged, 1)
+      assert.include(logged[0], "clientAddress")
+      await service.close()
+    }
+  })
+
+  it("goes on though the promise of its host's logger rejects", async () => {
+    const shop = makeShop({ logger: () => Promise.reject(new Error("the log is full")) as never })
+    const service = createService(shop.serviceOptions)
+    const answer = await service.fetch(new Request("http://localhost:3000/mandates/healthz"))
+    assert.strictEqual(answer.status, 200)
+    await service.close()
+  })
+
   it("keeps its options as they were when it was made", async () => {
     const masterKey = crypto.getRandomValues(new Uint8Array(32))
     const written = Uint8Array.from(masterKey)

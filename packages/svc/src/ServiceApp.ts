@@ -1,10 +1,12 @@
 import { API_KEY_SCOPES } from "@svc/domain/organization/Organization"
+import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { makeApi } from "@svc/http-server/api/ApiServer"
 import { CallerAuthentication } from "@svc/http-server/api/CallerAuthentication"
 import { makeApprovalOrigin } from "@svc/http-server/approval/ApprovalServer"
 import { type EdgeOptions, httpEdge, targetOf } from "@svc/http-server/http/HttpEdge"
-import { Effect } from "effect"
+import { type Duration, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { makeFaultLog } from "./ServiceLog.ts"
 import type { AuthenticatedCaller, ServiceOptions } from "./ServiceOptions.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import type { Mounts } from "./ServiceSettings.ts"
@@ -20,6 +22,18 @@ const headOf = (request: Incoming, { baseUrl }: ServiceOptions): Request =>
     ? new Request(request.source.url, { method: request.source.method, headers: request.source.headers })
     : new Request(new URL(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
 
+/** The same, or nothing for a target or a method that no `Request` can have. */
+const headIfAny = (request: Incoming, options: ServiceOptions): Request | undefined => {
+  try {
+    return headOf(request, options)
+  } catch {
+    return undefined
+  }
+}
+
+/** Longest that a function of the host is waited for. */
+export const HOST_TIMEOUT: Duration.Input = "10 seconds"
+
 /** Whom a host lets in, and to what. What it returned by mistake is its fault, and lets nobody in. */
 const callerOf = ({ organization, scopes = API_KEY_SCOPES }: AuthenticatedCaller) => {
   const isKnown =
@@ -31,14 +45,40 @@ const callerOf = ({ organization, scopes = API_KEY_SCOPES }: AuthenticatedCaller
   return { organization, scopes: [...scopes] }
 }
 
-const authenticationOf = (options: ServiceOptions) => {
+export const authenticationOf = (options: ServiceOptions) => {
   const { authenticate } = options
   if (authenticate === undefined) return undefined
   return (request: Incoming) =>
-    Effect.map(
-      Effect.promise(async () => authenticate(headOf(request, options))),
-      (caller) => (caller ? callerOf(caller) : undefined)
+    Effect.promise(async () => authenticate(headOf(request, options))).pipe(
+      Effect.timeoutOrElse({
+        duration: HOST_TIMEOUT,
+        orElse: () => Effect.fail(new StoreUnavailable({ cause: "authenticate has not resolved in time" }))
+      }),
+      Effect.map((caller) => (caller ? callerOf(caller) : undefined))
     )
+}
+
+/**
+ * The client's address as the host says, or else that of the socket: a host that fails here, or says what is no text, must
+ * neither make requests fail nor lift the limits of those who send wrong credentials.
+ */
+const addressBy = (
+  clientAddress: NonNullable<ServiceOptions["clientAddress"]>,
+  options: ServiceOptions
+): NonNullable<EdgeOptions["clientAddress"]> => {
+  const noteFault = makeFaultLog(options.logger)
+  return (request) => {
+    const head = headIfAny(request, options)
+    if (head === undefined) return undefined
+    try {
+      const address: unknown = clientAddress(head)
+      if (address === undefined || typeof address === "string") return address
+      noteFault("clientAddress must return a text or undefined: the address of the socket counts")
+    } catch (fault) {
+      noteFault(`clientAddress failed, and the address of the socket counts: ${String(fault)}`)
+    }
+    return undefined
+  }
 }
 
 const isBelow = (target: string, path: string): boolean =>
@@ -63,7 +103,7 @@ const hostOf = (request: Incoming): string | undefined =>
 export const makeApp = Effect.fnUntraced(function* (options: ServiceOptions, mounts: Mounts) {
   const clientAddress = options.clientAddress
   const common: Pick<EdgeOptions, "clientAddress"> =
-    clientAddress === undefined ? {} : { clientAddress: (request) => clientAddress(headOf(request, options)) }
+    clientAddress === undefined ? {} : { clientAddress: addressBy(clientAddress, options) }
   const api = yield* makeApi(options)
   const origin = yield* makeApprovalOrigin
   const authentication = authenticationOf(options)

@@ -1,6 +1,6 @@
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest } from "@svc/http-server/http/CurrentRequest"
-import { Cause, Logger, References } from "effect"
+import { Cause, Effect, Logger, References } from "effect"
 import type { LogEntry } from "./ServiceOptions.ts"
 
 const LEVELS: Readonly<Record<string, LogEntry["level"]>> = {
@@ -24,16 +24,33 @@ const toConsole = ({ cause, facts, level, message }: LogEntry): void => {
   console[level](`svc: ${message} ${JSON.stringify(facts)}${cause === undefined ? "" : `\n${cause}`}`)
 }
 
-/** A logger of the host that throws must not make requests fail. */
+const noteFailure = (fault: unknown): void => console.error("svc: the logger failed:", fault)
+
+/** A logger of the host that throws, or returns a promise that rejects, must not make requests or the process fail. */
 const guarded =
-  (log: (entry: LogEntry) => void) =>
+  (log: (entry: LogEntry) => unknown) =>
   (entry: LogEntry): void => {
     try {
-      log(entry)
+      const outcome = log(entry)
+      if (outcome instanceof Promise) outcome.catch(noteFailure)
     } catch (fault) {
-      console.error("svc: the logger failed:", fault)
+      noteFailure(fault)
     }
   }
+
+/** How often a fault that repeats is logged, in milliseconds. */
+const FAULT_LOG_MILLISECONDS = 10_000
+
+/** Logs faults that are found outside of a program, the same one only so often. */
+export const makeFaultLog = (log?: (entry: LogEntry) => void) => {
+  let last = { message: "", at: 0 }
+  return (message: string): void => {
+    const at = performance.now()
+    if (message === last.message && at - last.at < FAULT_LOG_MILLISECONDS) return
+    last = { message, at }
+    Effect.runSync(Effect.provide(Effect.logError(message), loggerLayer(log)))
+  }
+}
 
 /** Hands every entry to the host, with the facts of the request beside the message. */
 export const loggerLayer = (log: (entry: LogEntry) => void = toConsole) => {

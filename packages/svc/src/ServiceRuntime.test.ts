@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process"
+import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
@@ -10,7 +11,9 @@ import { TestClock } from "effect/testing"
 import { makeShop, newMandate } from "../test/Shop.ts"
 import { pauseUnreferenced } from "./IdlePause.ts"
 import { createService, type Service, verifyWebhook } from "./index.ts"
+import { toNodeHandler } from "./node.ts"
 import { ServiceParts } from "./Service.ts"
+import { StoreLayer } from "./Store.ts"
 
 const PROGRAMS = fileURLToPath(new URL("../test", import.meta.url))
 
@@ -116,4 +119,30 @@ describe("pauseUnreferenced", () => {
       assert.isAtLeast(Number((yield* Clock.monotonicTimeNanos) - before), 15_000_000)
     }).pipe(Effect.provide(Layer.succeed(IdlePause, pauseUnreferenced)))
   )
+})
+
+describe("the handler for node:http, while the store cannot be opened", () => {
+  it("leaves an answer that its host has given in the meantime as it is", async () => {
+    const { serviceOptions } = makeShop()
+    const service = createService({
+      ...serviceOptions,
+      store: {
+        ...serviceOptions.store,
+        [StoreLayer]: () =>
+          Layer.effectDiscard(Effect.fail(new Error("the database does not answer"))) as never
+      }
+    })
+    const handle = toNodeHandler(service)
+    const server = createServer((request, response) => {
+      handle(request, response)
+      response.writeHead(504).end("it took too long")
+    }).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const { port } = server.address() as AddressInfo
+    const answer = await fetch(`http://127.0.0.1:${port}/mandates/healthz`)
+    assert.deepStrictEqual([answer.status, await answer.text()], [504, "it took too long"])
+    await service.ready().catch(() => undefined)
+    await service.close()
+    server.close()
+  })
 })

@@ -20,7 +20,7 @@ import { hostIdentityLayer } from "./HostIdentity.ts"
 import { pauseUnreferenced } from "./IdlePause.ts"
 import { openingFault } from "./OpeningFault.ts"
 import { limitsLayer } from "./ServiceLimits.ts"
-import { loggerLayer } from "./ServiceLog.ts"
+import { loggerLayer, makeFaultLog } from "./ServiceLog.ts"
 import type { ServiceOptions } from "./ServiceOptions.ts"
 import type { ServiceSettings } from "./ServiceSettings.ts"
 import { StoreForTests, StoreLayer } from "./Store.ts"
@@ -125,24 +125,10 @@ export class ServiceClosed extends Error {
   override readonly name = "ServiceClosed"
 }
 
-/** How often it is logged that the store cannot be opened, for the same reason, in milliseconds: every call tries to open it. */
-const FAULT_LOG_MILLISECONDS = 10_000
-
-/** Logs why the store cannot be opened, since those who call are told only that it is not available. */
-const faultLog = (logger: ServiceOptions["logger"]) => {
-  let last = { message: "", at: 0 }
-  return (message: string): void => {
-    const at = performance.now()
-    if (message === last.message && at - last.at < FAULT_LOG_MILLISECONDS) return
-    last = { message, at }
-    Effect.runSync(Effect.provide(Effect.logError(message), loggerLayer(logger)))
-  }
-}
-
 /** Opens the services at first use. */
 export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
   const layer = Layer.provideMerge(servicesOf(settings), loggerLayer(settings.options.logger))
-  const noteFault = faultLog(settings.options.logger)
+  const noteFault = makeFaultLog(settings.options.logger)
   const underWay = new Set<Promise<unknown>>()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
   let isClosed = false

@@ -27,6 +27,8 @@ const makeHandle = (service: Service): (() => Promise<Handle>) => {
 
 const refuse = async (answer: Response, response: ServerResponse): Promise<void> => {
   const text = await answer.text()
+  // The host may have answered meanwhile, when it took too long for example.
+  if (response.headersSent || response.writableEnded || response.destroyed) return
   response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(text)
 }
 

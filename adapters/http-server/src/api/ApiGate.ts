@@ -94,7 +94,7 @@ const authenticate = Effect.fnUntraced(function* (
   const byHost = yield* CallerAuthentication
   const caller = yield* byHost === undefined
     ? authenticateByKey(request.headers)
-    : Effect.flatMap(byHost(request), callerOfHost)
+    : Effect.flatMap(refusing(byHost(request)), callerOfHost)
   const facts = yield* CurrentRequest
   facts.organizationId = caller.organization.id
   if (!caller.scopes.includes(scope)) {

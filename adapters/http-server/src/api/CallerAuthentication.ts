@@ -1,4 +1,5 @@
 import type { ApiKeyScope } from "@svc/domain/organization/Organization"
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Context, type Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
@@ -11,8 +12,11 @@ export interface HostCaller {
 
 /**
  * How a host that mounts the API authenticates its requests, in place of API keys; `undefined` for a request that acts for
- * nobody. Default: API keys.
+ * nobody, unavailable if it cannot tell now. Default: API keys.
  */
 export const CallerAuthentication = Context.Reference<
-  ((request: HttpServerRequest.HttpServerRequest) => Effect.Effect<HostCaller | undefined>) | undefined
+  | ((
+      request: HttpServerRequest.HttpServerRequest
+    ) => Effect.Effect<HostCaller | undefined, StoreUnavailable>)
+  | undefined
 >("@svc/http-server/api/CallerAuthentication", { defaultValue: () => undefined })
