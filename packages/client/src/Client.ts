@@ -112,7 +112,9 @@ const normalizedBase = (baseUrl: string): string => {
  */
 export const createClient = (options: ClientOptions): Client => {
   const { apiKey, backoff, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_MILLISECONDS } = options
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw invalidArgument("apiKey must be visible ASCII characters")
+  if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw invalidArgument("apiKey must be a text of visible ASCII characters, such as svc_test_...")
+  }
   const waits = { ...BACKOFF_DEFAULT, ...backoff }
   checkLimits({ retries, timeout })
   numberWithin("backoff.initial", waits.initial, 0, TIMER_MAX_MILLISECONDS)

@@ -216,16 +216,29 @@ const runUntil = async (
 /** Longest reference that a commit takes, in characters. */
 const MAX_REFERENCE_CHARACTERS = 255
 
+/** Whether a text is Unicode that JSON carries, without U+0000. */
+const isWellFormed = (text: string): boolean => {
+  try {
+    encodeURIComponent(text)
+    return !text.includes("\0")
+  } catch {
+    return false
+  }
+}
+
 /** What would be found out only when something has been executed. */
 const checkExecution = (
   run: unknown,
-  { externalActionReference: reference, runTimeout = 1, ...limits }: ExecutionOptions
+  { externalActionReference: reference, opening: _, runTimeout = 1, ...limits }: ExecutionOptions
 ): void => {
   checkLimits(limits)
   numberWithin("runTimeout", runTimeout, 1, TIMER_MAX_MILLISECONDS)
   if (typeof run !== "function") throw invalidArgument("run must be a function")
   const isReference =
-    typeof reference === "string" && reference !== "" && [...reference].length <= MAX_REFERENCE_CHARACTERS
+    typeof reference === "string" &&
+    reference !== "" &&
+    [...reference].length <= MAX_REFERENCE_CHARACTERS &&
+    isWellFormed(reference)
   if (reference !== undefined && !isReference) {
     throw invalidArgument(`externalActionReference must be 1 to ${MAX_REFERENCE_CHARACTERS} characters`)
   }
@@ -273,7 +286,8 @@ export const makeExecutor = (
     checkExecution(run, options)
     const opening = typeof options.opening === "function" ? await options.opening() : options.opening
     const commitment = await commitmentOf(opening)
-    const authorization = await calls.get(id, options)
+    const { retries, signal, timeout } = options
+    const authorization = await calls.get(id, { retries, signal, timeout })
     const deadline = passGate(authorization, { id, commitment, now: now() })
     if (options.signal?.aborted) {
       const message = "the execution was aborted before it began"

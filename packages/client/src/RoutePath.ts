@@ -8,7 +8,11 @@ export const routePath = (parts: TemplateStringsArray, ...segments: ReadonlyArra
   parts.reduce((path, part, index) => path + encodeSegment(segments[index - 1]) + part)
 
 const encodeSegment = (segment: unknown): string => {
-  if (typeof segment !== "string" || segment === "" || segment === "." || segment === "..") {
+  if (typeof segment !== "string") {
+    const given = segment instanceof Promise ? "a promise: await it" : `something of type ${typeof segment}`
+    throw invalidArgument(`an identifier must be a text, and was given as ${given}`)
+  }
+  if (segment === "" || segment === "." || segment === "..") {
     throw invalidArgument(`${JSON.stringify(segment)} cannot be part of an address`)
   }
   try {

@@ -265,3 +265,20 @@ describe("Retry-After", () => {
     assert.deepStrictEqual([failure.code, failure.retryAfter, sent.length], ["rate_limited", 61, 1])
   })
 })
+
+describe("what is given by mistake", () => {
+  it("is refused before anything is sent: misspelt options, a promise for an identifier, no API key", async () => {
+    const { sent, svc } = clientOf()
+    const misspelt = await failureOf(svc.mandates.create(INPUT, { idempotency_key: "order-1" } as never))
+    assert.strictEqual(misspelt.code, "invalid_argument")
+    assert.include(misspelt.message, "idempotencyKey")
+    const promised = await failureOf(svc.mandates.get(Promise.resolve("mnd_1") as never))
+    assert.strictEqual(promised.code, "invalid_argument")
+    assert.include(promised.message, "await it")
+    const signal = new AbortController() as never
+    assert.strictEqual((await failureOf(svc.mandates.list({}, { signal }))).code, "invalid_argument")
+    assert.lengthOf(sent, 0)
+    for (const apiKey of [undefined, null, "", "svc test", 7])
+      assert.throws(() => createClient({ baseUrl: "https://api.example", apiKey } as never), /apiKey/u)
+  })
+})

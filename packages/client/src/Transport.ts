@@ -197,8 +197,27 @@ const attempt = async <A>(
   }
 }
 
-/** Throws `invalid_argument` for bounds that are none. */
-export const checkLimits = ({ retries = 0, signal, timeout = 1 }: RequestOptions): void => {
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  "signal",
+  "timeout",
+  "retries",
+  "idempotencyKey"
+] satisfies ReadonlyArray<keyof WriteOptions>)
+
+/** A misspelt `idempotencyKey` that was passed over would let an operation happen twice. */
+const checkNames = (options: object): void => {
+  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name))
+  if (unknown !== undefined) {
+    throw invalidArgument(
+      `a call has no option ${JSON.stringify(unknown)}; it takes ${[...OPTION_NAMES].join(", ")}`
+    )
+  }
+}
+
+/** Throws `invalid_argument` for bounds that are none, and for options that there are not. */
+export const checkLimits = (options: RequestOptions): void => {
+  checkNames(options)
+  const { retries = 0, signal, timeout = 1 } = options
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw invalidArgument(
       "signal must be an AbortSignal: the signal of an AbortController, not the controller"

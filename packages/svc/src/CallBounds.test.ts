@@ -73,7 +73,13 @@ describe("the bounds of a call in process", () => {
   it("refuses bounds that are none, and any within a transaction", async () => {
     const { call, tried } = failing(0)
     const controller = new AbortController() as never
-    for (const options of [{ timeout: 0 }, { timeout: Number.NaN }, { retries: -1 }, { signal: controller }])
+    for (const options of [
+      { timeout: 0 },
+      { timeout: Number.NaN },
+      { retries: -1 },
+      { signal: controller },
+      { idempotency_key: "key" } as never
+    ])
       assert.strictEqual((await failureOf(call(program, options))).code, "invalid_argument")
     const within = callsWithinTransaction(async () => "recorded" as never)
     for (const options of [{ timeout: 10 }, { retries: 1 }, { signal: new AbortController().signal }])

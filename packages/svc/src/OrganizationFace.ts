@@ -108,6 +108,15 @@ const withoutUndefined = (value: unknown, levels = MAX_COPIED_LEVELS): unknown =
   )
 }
 
+/** The copy; or the value itself where it cannot be read, which is refused as such. */
+const copyOf = (value: unknown): unknown => {
+  try {
+    return withoutUndefined(value)
+  } catch {
+    return value
+  }
+}
+
 type ReadProgram = (organization: string) => Effect.Effect<unknown, DomainRefusal, Services>
 
 interface WriteRequest {
@@ -131,7 +140,7 @@ const makeWays = (call: Caller) => {
     write: async <A>(program: WriteProgram, input: object, options: WriteOptions = {}): Promise<A> => {
       const { idempotencyKey = crypto.randomUUID() } = options
       // As it is now, whatever happens to it while the call is under way.
-      const body = withoutUndefined(input) as JsonValue
+      const body = copyOf(input) as JsonValue
       return call(
         (organization) =>
           Effect.map(program({ organization, idempotencyKey, body }), ({ resource }) => resource as A),

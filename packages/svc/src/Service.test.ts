@@ -430,7 +430,10 @@ describe("a service", () => {
     await service.ready()
     await service.close()
     const refused = await refusalOf(service.forOrganization(shop.id).mandates.list())
-    assert.deepStrictEqual([refused.code, refused.message], ["store_unavailable", "The service is closed."])
+    assert.deepStrictEqual(
+      [refused.code, refused.message, refused.retryable],
+      ["store_unavailable", "The service is closed.", false]
+    )
     assert.strictEqual(
       (await service.fetch(new Request("http://localhost:3000/mandates/healthz"))).status,
       503

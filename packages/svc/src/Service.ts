@@ -169,7 +169,9 @@ const makeRun =
         : Effect.void
     )
     const exit = await runtime.run(Effect.exit(logged)).catch((cause: unknown) => {
-      throw svcErrorOf(notOpen(cause), { idempotencyKey, cause })
+      const isClosed = cause instanceof ServiceClosed
+      // One that was closed stays so, unlike one whose store is away.
+      throw svcErrorOf(notOpen(cause), { idempotencyKey, cause, ...(isClosed ? { retryable: false } : {}) })
     })
     if (Exit.isSuccess(exit)) return exit.value
     throw errorOf(exit.cause, idempotencyKey)

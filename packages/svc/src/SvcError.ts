@@ -7,7 +7,11 @@ const textOfFault = ({ detail, pointer }: MemberFault): string => `${pointer || 
 /** The error of a refused call: code, status and sentences are those of the HTTP interface (part 2). */
 export const svcErrorOf = (
   { code, currentState, detail, errors = [], resourceId, retryAfterSeconds }: ProblemFacts,
-  more: { readonly idempotencyKey?: string | undefined; readonly cause?: unknown } = {}
+  more: {
+    readonly idempotencyKey?: string | undefined
+    readonly retryable?: boolean
+    readonly cause?: unknown
+  } = {}
 ): SvcError => {
   const { cause, retryable, status } = PROBLEMS[code]
   const faults = errors.slice(0, MAX_PROBLEM_ERRORS)

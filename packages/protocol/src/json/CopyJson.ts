@@ -15,6 +15,10 @@ const NOT_JSON = {
   code: "invalid_type",
   detail: "must be null, a boolean, a number, a string, an array or a plain object"
 } as const
+const DATE = {
+  code: "invalid_type",
+  detail: "must be a text, such as toISOString() of a Date gives"
+} as const
 const UNREADABLE = { code: "invalid_type", detail: "could not be read" } as const
 const INEXACT_NUMBER = {
   code: "invalid_value",
@@ -119,7 +123,8 @@ const copyContainer = (value: object, copying: Copying): JsonValue => {
   }
   try {
     if (Array.isArray(value)) return copyArray(value, copying)
-    return isPlainObject(value) ? copyObject(value, copying) : report(copying, NOT_JSON)
+    if (isPlainObject(value)) return copyObject(value, copying)
+    return report(copying, value instanceof Date ? DATE : NOT_JSON)
   } catch {
     const fault = report(copying, UNREADABLE)
     path.length = depth
