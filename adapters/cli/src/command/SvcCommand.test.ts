@@ -51,7 +51,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("svc", () => {
       const files = stderr.split("\n").filter((url) => url.startsWith("file:"))
       assert.deepStrictEqual(
         files.map((url) => url.slice(url.lastIndexOf("/src/") + 1)),
-        ["src/bin/svc.ts", "src/command/CommandList.ts", "src/start/ClosedOutput.ts"]
+        ["src/bin/svc.ts", "src/command/CommandList.ts", "src/start/Version.ts", "src/start/ClosedOutput.ts"]
       )
     })
   }

@@ -377,7 +377,7 @@ describe.skipIf(!RUNS_TYPESCRIPT)("the development server", () => {
     assert.strictEqual(code, 75)
     assert.strictEqual(
       errors,
-      `svc dev: port ${env.SVC_PORT} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT\n`
+      `svc dev: port ${env.SVC_PORT} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT (SVC_METRICS_PORT of svc serve and svc worker)\n`
     )
   })
 })

@@ -62,7 +62,7 @@ const listenFault = ({ address, code, port }: ListenError): StartFault => {
   }
   return code === "EADDRINUSE"
     ? temporaryFault(
-        `port ${port} is in use by another process; choose others with SVC_PORT, SVC_APPROVAL_PORT and SVC_METRICS_PORT`
+        `port ${port} is in use by another process; choose others with SVC_PORT and SVC_APPROVAL_PORT (SVC_METRICS_PORT of svc serve and svc worker)`
       )
     : configurationFault(`cannot listen on port ${port}: ${code}`)
 }

@@ -1,6 +1,7 @@
 import { Context } from "effect"
 import { type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { CALLER_DUTIES } from "../CallerDuties.ts"
+import { MAX_SAFE_INTEGER } from "../Mandate.ts"
 import { PROBLEM_CODES, PROBLEM_MEDIA_TYPE, type ProblemCode } from "../Problem.ts"
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from "../request/ListPage.ts"
 import { PROBLEM_CODE_WORDS, problemAnswer, problemExamples, problemResponses } from "./ProblemDocument.ts"
@@ -103,10 +104,19 @@ const limitParameter = (parameter: Node, operationId: string): Node => {
   }
 }
 
+/** The same for the number of an event. */
+const afterSeqParameter = (parameter: Node): Node => ({
+  ...parameter,
+  description:
+    "seq of the last event that you have: what followed is answered, as a continuation. Absent: the whole journal. Beyond the journal it is invalid_cursor, since what you have is then not the service's history any more.",
+  schema: { type: "integer", minimum: 1, maximum: MAX_SAFE_INTEGER, examples: [1] }
+})
+
 /** Moves the description of a parameter from its schema to the parameter. */
 const withWords = (parameter: unknown, operationId: string): unknown => {
   if (!isNode(parameter)) return parameter
   if (parameter.name === "limit") return limitParameter(parameter, operationId)
+  if (parameter.name === "after_seq") return afterSeqParameter(parameter)
   const { description, ...schema } = parameter.schema as Node
   const name = HEADER_NAMES[String(parameter.name)] ?? parameter.name
   return { ...parameter, name, description, schema }

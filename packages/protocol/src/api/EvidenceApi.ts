@@ -1,7 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { CALLER_DUTIES } from "../CallerDuties.ts"
-import { described } from "../Described.ts"
 import { EvidenceContinuation, EvidenceEnvelope } from "../evidence/EvidenceEnvelope.ts"
 import { integerBetween, MAX_SAFE_INTEGER } from "../Mandate.ts"
 import { readProblems } from "./ApiProblems.ts"
@@ -14,13 +13,7 @@ export const EVIDENCE_MEDIA_TYPE = "application/jose+json"
 const read = HttpApiEndpoint.get("read", "/v1/mandates/:mandate_id/evidence", {
   params: mandateParams,
   query: {
-    after_seq: Schema.optionalKey(
-      described(
-        integerBetween(1, MAX_SAFE_INTEGER),
-        "seq of the last event that you have: what followed is answered, as a continuation. Absent: the whole journal. Beyond the journal it is invalid_cursor, since what you have is then not the service's history any more.",
-        1
-      )
-    )
+    after_seq: Schema.optionalKey(integerBetween(1, MAX_SAFE_INTEGER))
   },
   success: Schema.Union([
     EvidenceEnvelope.annotate({
