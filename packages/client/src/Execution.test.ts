@@ -269,6 +269,28 @@ describe("an authorization", () => {
   const again = (svc: Client, run: (run: Run) => Promise<RunOutcome>) =>
     svc.execute(RESERVED, run, { opening })
 
+  it("is run once, though a read that began before its commit is answered after it", async () => {
+    let release: (response: Response) => void = () => undefined
+    const late = new Promise<Response>((resolve) => {
+      release = resolve
+    })
+    let reads = 0
+    const svc = createClient({
+      ...optionsOf(async (_url, { method }) => {
+        if (method !== "GET") return json({ ...RESERVED, state: "COMMITTED", can_execute: false })
+        reads += 1
+        return reads === 1 ? json(RESERVED) : late
+      }),
+      retries: 0
+    })
+    const { run, runs } = runOf(ACCEPTED)
+    const [first, second] = [svc.execute(ID, run, { opening }), svc.execute(ID, run, { opening })]
+    assert.strictEqual((await first).outcome, "committed")
+    release(json(RESERVED))
+    assert.strictEqual((await refusalOf(second)).code, "execution_repeated")
+    assert.lengthOf(runs, 1)
+  })
+
   it("begins only with what can be reported, and with what can be run", async () => {
     const { sent, svc } = clientOf()
     const { run, runs } = runOf(ACCEPTED)

@@ -297,10 +297,8 @@ export const makeExecutor = (
     const { externalActionReference = id } = options
     const started = { authorization, opening, externalActionReference, now }
     try {
-      const execution = await settle(calls, started, await runUntil(run, started, deadline, options), options)
-      // The service has its outcome on record, and does not allow another.
-      if (execution.outcome !== "uncertain") begun.delete(id)
-      return execution
+      // Kept in mind whatever comes of it: a read that began before the commit may be answered after it.
+      return await settle(calls, started, await runUntil(run, started, deadline, options), options)
     } catch (cause) {
       const isTimeout = options.runTimeout !== undefined && cause instanceof TimeIsOver
       return uncertain(started, isTimeout ? "run_timed_out" : "run_failed", { cause })

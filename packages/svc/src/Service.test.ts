@@ -207,6 +207,10 @@ describe("a service", () => {
         throw new Error("no address")
       },
       async () => "192.0.2.1",
+      () => Promise.reject(new Error("no address")),
+      () => {
+        throw Object.create(null)
+      },
       () => ({})
     ]) {
       const logged: Array<string> = []

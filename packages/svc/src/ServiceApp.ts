@@ -73,9 +73,11 @@ const addressBy = (
     try {
       const address: unknown = clientAddress(head)
       if (address === undefined || typeof address === "string") return address
+      if (address instanceof Promise) address.catch(() => undefined)
       noteFault("clientAddress must return a text or undefined: the address of the socket counts")
     } catch (fault) {
-      noteFault(`clientAddress failed, and the address of the socket counts: ${String(fault)}`)
+      const why = fault instanceof Error ? fault.message : "with what is no Error"
+      noteFault(`clientAddress failed, and the address of the socket counts: ${why}`)
     }
     return undefined
   }
