@@ -16,6 +16,7 @@ export type {
 } from "./ApiCalls.ts"
 export { withCommitment } from "./ApiCalls.ts"
 export { BACKOFF_DEFAULT, type Calls, type ExecutingCalls, withExecution } from "./Client.ts"
+export { makeBegunExecutions } from "./Execution.ts"
 export { makeListing } from "./Listing.ts"
 export { withRetries } from "./Retries.ts"
 export { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"

@@ -244,38 +244,52 @@ const checkExecution = (
   }
 }
 
+/** Executions that are kept in mind without looking whether they are over. */
+const SWEPT_FROM = 1024
+
+/** The authorizations that were run, each until its `execute_before` has passed. */
+export interface BegunExecutions {
+  readonly has: (id: string) => boolean
+  /** Keeps one in mind until an instant. */
+  readonly add: (id: string, until: number, now: number) => void
+}
+
+/** Looks for those that are over when there are twice as many as the last time, so that each is looked at a few times. */
+export const makeBegunExecutions = (): BegunExecutions => {
+  const untilOf = new Map<string, number>()
+  let swept = SWEPT_FROM
+  const sweep = (now: number): void => {
+    for (const [id, until] of untilOf) if (until <= now) untilOf.delete(id)
+    swept = Math.max(SWEPT_FROM, 2 * untilOf.size)
+  }
+  return {
+    has: (id) => untilOf.has(id),
+    add: (id, until, now) => {
+      if (untilOf.size >= swept) sweep(now)
+      untilOf.set(id, until)
+    }
+  }
+}
+
 /** What an executor has beside its calls. */
 export interface ExecutionContext {
   /** The time, in milliseconds since 1970. Default: the host's clock. */
   readonly now?: () => number
-  /** The authorizations that were run, each until its `execute_before` has passed. Executors that share it share what they know. */
-  readonly begun?: Map<string, number>
+  /** The authorizations that were run. Executors that share it share what they know. */
+  readonly begun?: BegunExecutions
 }
-
-/** Executions that are kept in mind without looking whether they are over. */
-const SWEPT_FROM = 1024
 
 /** Makes an executor. It keeps in mind what it has run until `execute_before` has passed, so that within it nothing runs twice. */
 export const makeExecutor = (
   calls: ExecutionCalls,
-  { begun = new Map(), now = Date.now }: ExecutionContext = {}
+  { begun = makeBegunExecutions(), now = Date.now }: ExecutionContext = {}
 ) => {
-  /** How many there may be before those that are over are looked for: so each is looked at a bounded number of times. */
-  let swept = SWEPT_FROM
-  const sweep = (): void => {
-    if (begun.size < swept) return
-    const present = now()
-    for (const [other, until] of begun) if (until <= present) begun.delete(other)
-    swept = Math.max(SWEPT_FROM, 2 * begun.size)
-  }
-
   const begin = (id: string, deadline: number): void => {
-    sweep()
     if (begun.has(id)) {
       const message = `${id} was run by this client before; reconcile that run instead`
       throw new SvcError({ code: "execution_repeated", message, resourceId: id })
     }
-    begun.set(id, deadline)
+    begun.add(id, deadline, now())
   }
 
   return async (

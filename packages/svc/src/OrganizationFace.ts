@@ -14,7 +14,6 @@ import type {
   FeedEvent,
   FeedPage,
   JournalEvent,
-  Listing,
   Mandate,
   Page,
   Passkey,
@@ -133,10 +132,6 @@ const makeWays = (call: Caller) => {
     call((organization) => program(organization.id), options) as Promise<A>
   return {
     read,
-    /** A list, whose later pages are read as they are asked for. */
-    list: <Item, P extends Page<Item> = Page<Item>>(
-      readPage: (cursor: string | undefined) => Promise<P>
-    ): Listing<Item, P> => makeListing<Item, P>(readPage),
     write: async <A>(program: WriteProgram, input: object, options: WriteOptions = {}): Promise<A> => {
       const { idempotencyKey = crypto.randomUUID() } = options
       // As it is now, whatever happens to it while the call is under way.
@@ -157,12 +152,12 @@ type Ways = ReturnType<typeof makeWays>
 const at = <Query extends PageOptions>(query: Query, cursor: string | undefined): Query =>
   cursor === undefined ? query : { ...query, cursor }
 
-const mandateCalls = ({ list, read, write }: Ways): Calls["mandates"] => ({
+const mandateCalls = ({ read, write }: Ways): Calls["mandates"] => ({
   create: (input, options) => write(createMandate, input, options),
   get: (mandateId, options) =>
     read<Mandate>((organization) => readMandate({ organization, mandateId }), options),
   list: (query = {}, options) =>
-    list((cursor) => {
+    makeListing((cursor) => {
       const { state, subject_reference: subjectReference, ...page } = at(query, cursor)
       return read<Page<Mandate>>(
         (organization) =>
@@ -182,7 +177,7 @@ const mandateCalls = ({ list, read, write }: Ways): Calls["mandates"] => ({
     )
   },
   events: (mandateId, query = {}, options) =>
-    list(async (cursor) =>
+    makeListing(async (cursor) =>
       parsed<JournalEvent>(
         await read<ListPage<string>>(
           (organization) => listEvents({ organization, mandateId, ...pageOf(at(query, cursor)) }),
@@ -205,7 +200,7 @@ const mandateCalls = ({ list, read, write }: Ways): Calls["mandates"] => ({
     )
 })
 
-const authorizationCalls = ({ list, read, write }: Ways): Calls["authorizations"] => ({
+const authorizationCalls = ({ read, write }: Ways): Calls["authorizations"] => ({
   propose: async (
     mandateId: string,
     input: Omit<ProposalInput, "commitment">,
@@ -218,7 +213,7 @@ const authorizationCalls = ({ list, read, write }: Ways): Calls["authorizations"
   get: (authorizationId, options) =>
     read<Authorization>((organization) => readAuthorization({ organization, authorizationId }), options),
   list: (mandateId, query = {}, options) =>
-    list((cursor) => {
+    makeListing((cursor) => {
       const { state, ...page } = at(query, cursor)
       return read<Page<Authorization>>(
         (organization) =>
@@ -234,9 +229,9 @@ const authorizationCalls = ({ list, read, write }: Ways): Calls["authorizations"
     write((request) => reportRefund({ ...request, authorizationId }), input, options)
 })
 
-const passkeyCalls = ({ list, read }: Ways): Calls["passkeys"] => ({
+const passkeyCalls = ({ read }: Ways): Calls["passkeys"] => ({
   list: (subjectReference, query = {}, options) =>
-    list((cursor) =>
+    makeListing((cursor) =>
       read<Page<Passkey>>(
         (organization) => listPasskeys({ organization, subjectReference, ...pageOf(at(query, cursor)) }),
         options
@@ -246,12 +241,12 @@ const passkeyCalls = ({ list, read }: Ways): Calls["passkeys"] => ({
     read<void>((organization) => retirePasskey({ organization, subjectReference, passkeyId }), options)
 })
 
-const webhookCalls = ({ list, read, write }: Ways): Calls["webhooks"] => ({
+const webhookCalls = ({ read, write }: Ways): Calls["webhooks"] => ({
   create: (input, options) => write(createWebhookEndpoint, input, options),
   get: (endpointId, options) =>
     read<WebhookEndpoint>((organization) => readWebhookEndpoint({ organization, endpointId }), options),
   list: (query = {}, options) =>
-    list((cursor) =>
+    makeListing((cursor) =>
       read<Page<WebhookEndpoint>>(
         (organization) => listWebhookEndpoints({ organization, ...pageOf(at(query, cursor)) }),
         options
@@ -267,7 +262,7 @@ const webhookCalls = ({ list, read, write }: Ways): Calls["webhooks"] => ({
   test: (endpointId, options) =>
     write((request) => testWebhookEndpoint({ ...request, endpointId }), {}, options),
   deliveries: (endpointId, query = {}, options) =>
-    list((cursor) =>
+    makeListing((cursor) =>
       read<Page<WebhookDelivery>>(
         (organization) => listWebhookDeliveries({ organization, endpointId, ...pageOf(at(query, cursor)) }),
         options
@@ -277,9 +272,9 @@ const webhookCalls = ({ list, read, write }: Ways): Calls["webhooks"] => ({
     write((request) => redeliverWebhook({ ...request, endpointId, deliveryId }), {}, options)
 })
 
-const eventCalls = ({ list, read }: Ways): Calls["events"] => ({
+const eventCalls = ({ read }: Ways): Calls["events"] => ({
   list: ({ after, limit = LIST_LIMIT_DEFAULT } = {}, options) =>
-    list<FeedEvent, FeedPage>(async (cursor) => {
+    makeListing<FeedEvent, FeedPage>(async (cursor) => {
       const page = await read<ListPage<string>>(
         (organization) => readEventFeed({ organization, limit, ...given({ after: cursor ?? after }) }),
         options

@@ -1,5 +1,5 @@
 import type { SvcError } from "@svc/client"
-import { type Calls, withExecution } from "@svc/client/calls"
+import { type Calls, makeBegunExecutions, withExecution } from "@svc/client/calls"
 import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKeyScope } from "@svc/domain/organization/Organization"
@@ -243,7 +243,7 @@ export const createService = (given: ServiceOptions): Service => {
   const runtime = makeRuntime(settings)
   const run = makeRun(runtime)
   /** What was executed in this process, whichever face executed it. */
-  const executions = { begun: new Map<string, number>() }
+  const executions = { begun: makeBegunExecutions() }
   const runFor = (organizationId: string, ports: Context.Context<never>): RunFor => {
     refuseOtherThanText(organizationId)
     return (program, { idempotencyKey, signal }) => {

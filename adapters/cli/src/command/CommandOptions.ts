@@ -94,6 +94,18 @@ export const requiredOption = (value: string | undefined, name: string): Effect.
 export const refuseUnless = (isValid: boolean, line: string): Effect.Effect<void, StartFault> =>
   isValid ? Effect.void : Effect.fail(usageFault(line))
 
+/** The value of `--limit`, how many entries are printed: a whole number from 1 to `most`, or else the default. */
+export const limitOption = (
+  text: string | undefined,
+  { byDefault, most }: { readonly byDefault: number; readonly most: number }
+): Effect.Effect<number, StartFault> => {
+  if (text === undefined) return Effect.succeed(byDefault)
+  const limit = /^\d{1,4}$/u.test(text) ? Number(text) : 0
+  return limit >= 1 && limit <= most
+    ? Effect.succeed(limit)
+    : Effect.fail(usageFault(`--limit must be 1 to ${most}`))
+}
+
 /** Parses an option with a fixed set of values. */
 export const oneOf = <const A extends string>(
   known: ReadonlyArray<A>,

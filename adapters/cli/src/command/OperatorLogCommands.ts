@@ -2,20 +2,12 @@ import { OperatorLog, type RecordedEntry } from "@svc/domain/ports/OperatorLog"
 import { formatInstant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
-import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
-import { readOptions } from "./CommandOptions.ts"
+import { limitOption, readOptions } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 const DEFAULT_ENTRIES = 50
 const MAX_ENTRIES = 1000
-
-const limitOf = (text = String(DEFAULT_ENTRIES)): Effect.Effect<number, StartFault> => {
-  const limit = /^\d{1,4}$/u.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= MAX_ENTRIES
-    ? Effect.succeed(limit)
-    : Effect.fail(usageFault(`--limit must be 1 to ${MAX_ENTRIES}`))
-}
 
 const shown = ({ arguments: given, at, command, operator }: RecordedEntry): object => ({
   at: formatInstant(at),
@@ -36,7 +28,7 @@ deployment, or those on one organization. Secrets among their words are not on r
   ),
   plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions({ organization: "one", limit: "one" }, words)
-    const { limit } = yield* validateAll({ limit: limitOf(options.limit) })
+    const limit = yield* limitOption(options.limit, { byDefault: DEFAULT_ENTRIES, most: MAX_ENTRIES })
     return Effect.gen(function* () {
       const organization =
         options.organization === undefined ? "" : (yield* findOrganization(options.organization)).id

@@ -15,7 +15,7 @@ import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
-import { oneOf, readOptions, requiredOption } from "./CommandOptions.ts"
+import { limitOption, oneOf, readOptions, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -46,13 +46,6 @@ interface LookUp<State extends string> {
   /** `page`: a list with cursors. `count`: only how much of it. */
   readonly size?: "page" | "count"
   readonly read: (asked: Asked & { readonly state?: State }) => Read<object>
-}
-
-const limitOf = (text = String(LIST_LIMIT_DEFAULT)): Effect.Effect<number, StartFault> => {
-  const limit = /^\d{1,3}$/u.test(text) ? Number(text) : 0
-  return limit >= 1 && limit <= LIST_LIMIT_MAX
-    ? Effect.succeed(limit)
-    : Effect.fail(usageFault(`--limit must be 1 to ${LIST_LIMIT_MAX}`))
 }
 
 /** A program's refusal as the fault of the command; that the store is unavailable remains. */
@@ -101,7 +94,7 @@ const commandOf = <State extends string>(lookUp: LookUp<State>): StoreCommand =>
       const { limit, named, organization, state } = yield* validateAll({
         organization: requiredOption(id, "organization"),
         named: of === undefined ? Effect.succeed("") : requiredOption(options[of], of),
-        limit: limitOf(options.limit),
+        limit: limitOption(options.limit, { byDefault: LIST_LIMIT_DEFAULT, most: LIST_LIMIT_MAX }),
         state:
           givenState === undefined || states === undefined
             ? Effect.undefined

@@ -1,4 +1,4 @@
-import { withExecution } from "@svc/client/calls"
+import { makeBegunExecutions, withExecution } from "@svc/client/calls"
 import type { Mandate } from "@svc/client/resources"
 import { recordDueTransitions } from "@svc/domain/workers/DueWorker"
 import { attemptDueDeliveries } from "@svc/domain/workers/WebhookWorker"
@@ -198,7 +198,7 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
     while ((await runtime.run(Effect.orDie(settleOnce))) > 0);
   }
   await service.ready()
-  const executions = { now: () => Number(read() / NANOS_PER_MILLISECOND), begun: new Map<string, number>() }
+  const executions = { now: () => Number(read() / NANOS_PER_MILLISECOND), begun: makeBegunExecutions() }
   const organization = given.organizations?.[0]?.id ?? ""
   const endpoint =
     options.webhooks === false || organization === ""
