@@ -258,6 +258,59 @@ describe("a signal", () => {
   })
 })
 
+describe("a storeOpening that does not end", () => {
+  const PROPOSAL = {
+    external_reference: "order-1",
+    proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+    execution_window_seconds: 900
+  }
+  const storeOpening = () => new Promise<never>(() => {})
+
+  it("is given up with the time of the call, or with its signal, and nothing is sent", async () => {
+    const { sent, svc } = clientOf()
+    const late = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, { storeOpening, timeout: 1, idempotencyKey: "k" })
+    )
+    assert.deepStrictEqual([late.code, late.retryable, late.idempotencyKey], ["timeout", true, "k"])
+    const controller = new AbortController()
+    const given = { storeOpening, signal: controller.signal, idempotencyKey: "k" }
+    const waiting = failureOf(svc.authorizations.propose("mnd_1", PROPOSAL, given))
+    controller.abort("enough")
+    const aborted = await waiting
+    assert.deepStrictEqual([aborted.code, aborted.cause, aborted.idempotencyKey], ["aborted", "enough", "k"])
+    assert.include(aborted.message, "Nothing was sent")
+    assert.lengthOf(sent, 0)
+  })
+
+  it("sends nothing when it does end, after the abort", async () => {
+    const controller = new AbortController()
+    const { sent, svc } = clientOf()
+    const aborted = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, {
+        storeOpening: async () => controller.abort("enough"),
+        signal: controller.signal
+      })
+    )
+    assert.deepStrictEqual([aborted.code, sent.length], ["aborted", 0])
+  })
+
+  it("is not even asked under bounds that are none, or a signal that was aborted before", async () => {
+    let asked = 0
+    const { sent, svc } = clientOf()
+    for (const [bounds, code] of [
+      [{ timeout: 0 }, "invalid_argument"],
+      [{ signal: new AbortController() as never }, "invalid_argument"],
+      [{ signal: AbortSignal.abort() }, "aborted"]
+    ] as const) {
+      const refused = await failureOf(
+        svc.authorizations.propose("mnd_1", PROPOSAL, { ...bounds, storeOpening: async () => asked++ })
+      )
+      assert.strictEqual(refused.code, code)
+    }
+    assert.deepStrictEqual([asked, sent.length], [0, 0])
+  })
+})
+
 describe("Retry-After", () => {
   it("beyond what is waited for is left to the caller", async () => {
     const { sent, svc } = clientOf(problem(429, "rate_limited", {}, { "retry-after": "61" }))
@@ -275,8 +328,11 @@ describe("what is given by mistake", () => {
     const promised = await failureOf(svc.mandates.get(Promise.resolve("mnd_1") as never))
     assert.strictEqual(promised.code, "invalid_argument")
     assert.include(promised.message, "await it")
-    const signal = new AbortController() as never
-    assert.strictEqual((await failureOf(svc.mandates.list({}, { signal }))).code, "invalid_argument")
+    for (const signal of [new AbortController(), null, { addEventListener: () => undefined }])
+      assert.strictEqual(
+        (await failureOf(svc.mandates.list({}, { signal: signal as never }))).code,
+        "invalid_argument"
+      )
     assert.lengthOf(sent, 0)
     for (const apiKey of [undefined, null, "", "svc test", 7])
       assert.throws(() => createClient({ baseUrl: "https://api.example", apiKey } as never), /apiKey/u)
