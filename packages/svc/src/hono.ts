@@ -1,4 +1,5 @@
 import { isPathOf, type Service } from "./Service.ts"
+import { answerFor } from "./ServiceFetch.ts"
 
 /** What is used of Hono's context. */
 export interface HonoContextLike {
@@ -21,7 +22,7 @@ export const svcHono =
   (service: Service) =>
   async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
     const { host, pathname, search } = new URL(context.req.raw.url)
-    if (isPathOf(service, pathname + search, host)) return service.fetch(context.req.raw)
+    if (isPathOf(service, pathname + search, host)) return answerFor(service.fetch, context.req.raw)
     await next()
     return undefined
   }

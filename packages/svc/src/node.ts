@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Scope } from "effect"
-import { isPathOf, notOpenResponse, type Service, ServiceParts } from "./Service.ts"
+import { notOpenResponse } from "./NotOpen.ts"
+import { isPathOf, type Service, ServiceParts } from "./Service.ts"
 
 /** A request handler of `node:http`; hosts that chain handlers get their `next` called for what is not the service's. */
 export type NodeHandler = (
@@ -24,6 +25,13 @@ const makeHandle = (service: Service): (() => Promise<Handle>) => {
     return made
   }
 }
+
+/** Resolves when a response has been sent, or its client has left. */
+const sent = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    response.once("finish", resolve)
+    response.once("close", resolve)
+  })
 
 const refuse = async (answer: Response, response: ServerResponse): Promise<void> => {
   const text = await answer.text()
@@ -49,11 +57,15 @@ const refuse = async (answer: Response, response: ServerResponse): Promise<void>
  */
 export const toNodeHandler = (service: Service): NodeHandler => {
   const handleOf = makeHandle(service)
+  const { runtime } = service[ServiceParts]
   return (request, response, next) => {
     const target = request.originalUrl ?? request.url ?? ""
     if (next !== undefined && !isPathOf(service, target, request.headers.host)) return next()
     handleOf().then(
-      (handle) => handle(request, response),
+      (handle) => {
+        runtime.keep(sent(response))
+        handle(request, response)
+      },
       (fault: unknown) => refuse(notOpenResponse(fault, service[ServiceParts].baseUrl), response)
     )
   }
