@@ -325,9 +325,23 @@ describe("what is given by mistake", () => {
     const misspelt = await failureOf(svc.mandates.create(INPUT, { idempotency_key: "order-1" } as never))
     assert.strictEqual(misspelt.code, "invalid_argument")
     assert.include(misspelt.message, "idempotencyKey")
-    const promised = await failureOf(svc.mandates.get(Promise.resolve("mnd_1") as never))
-    assert.strictEqual(promised.code, "invalid_argument")
-    assert.include(promised.message, "await it")
+    // biome-ignore lint/suspicious/noThenProperty: a query builder that is awaited is no promise of the language.
+    const query = { then: (resolve: (id: string) => void) => resolve("mnd_1") }
+    const never = async (): Promise<never> => assert.fail("nothing is run")
+    for (const promise of [Promise.resolve("mnd_1"), query] as ReadonlyArray<unknown>)
+      for (const call of [
+        svc.mandates.get(promise as never),
+        svc.execute(promise as never, never, { opening: "" })
+      ]) {
+        const promised = await failureOf(call)
+        assert.strictEqual(promised.code, "invalid_argument")
+        assert.include(promised.message, "await it")
+      }
+    for (const none of [undefined, null, 7, {}])
+      assert.include(
+        (await failureOf(svc.execute(none as never, never, { opening: "" }))).message,
+        "execute takes an authorization"
+      )
     for (const signal of [new AbortController(), null, { addEventListener: () => undefined }])
       assert.strictEqual(
         (await failureOf(svc.mandates.list({}, { signal: signal as never }))).code,

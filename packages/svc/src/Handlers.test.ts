@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http"
+import { createServer, get, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { createClient } from "@svc/client"
@@ -222,6 +222,67 @@ describe("a service mounted wrongly", () => {
     assert.instanceOf(refused, SvcError)
     assert.match(String(refused), /mount it in front of every body parser/u)
     assert.strictEqual(requests, 2)
+    await closed(server)
+    await service.close()
+  })
+})
+
+describe("what mounts a service", () => {
+  it("says what to pass in place of what it was given", () => {
+    const mounts = { toNodeHandler, svcExpress, svcFastify, svcHono, toRouteHandlers }
+    for (const [name, mount] of Object.entries(mounts))
+      for (const [given, words] of [
+        [undefined, "nothing"],
+        [null, "null"],
+        [{}, "something of type object"],
+        [async () => undefined, "something of type function"],
+        [Promise.resolve(), "a promise: await it"]
+      ] as const)
+        assert.throws(
+          () => mount(given as never),
+          TypeError,
+          `${name} takes a service, as createService returns it, and was given ${words}.`
+        )
+  })
+})
+
+describe("a service whose faces have one path", () => {
+  it("tells them apart by the host, however that is written", async () => {
+    const shop = makeShop({
+      baseUrl: "https://api.shop.example",
+      approvalUrl: "https://approve.shop.example"
+    })
+    const service = createService(shop.serviceOptions)
+    const server = await listening(createServer(toNodeHandler(service)))
+    const statusOf = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        get({ port: portOf(server), host: "localhost", path: "/docs", headers: { host } }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        }).on("error", reject)
+      })
+    const approval = [
+      "approve.shop.example",
+      "APPROVE.Shop.Example",
+      "approve.shop.example.",
+      "approve.shop.example:443",
+      "Approve.shop.example.:443"
+    ]
+    const api = [
+      "api.shop.example",
+      "approve.shop.example:8443",
+      "approve.shop.example..",
+      "approve.shop.example.evil.example",
+      "approve.shop.example/",
+      "x:443"
+    ]
+    // Only the API has documents.
+    for (const host of approval) assert.strictEqual(await statusOf(host), 404, host)
+    for (const host of api) assert.strictEqual(await statusOf(host), 200, host)
+    for (const host of approval) {
+      const answer = await service.fetch(new Request(`https://${host}/docs`))
+      assert.strictEqual(answer.status, 404, host)
+    }
     await closed(server)
     await service.close()
   })

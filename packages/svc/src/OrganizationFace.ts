@@ -1,3 +1,4 @@
+import { SvcError } from "@svc/client"
 import {
   type Calls,
   type ExecutingCalls,
@@ -65,6 +66,7 @@ import { Effect } from "effect"
 import type { Caller } from "./CallBounds.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import { svcErrorOf } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 
 /**
  * The resources of an organization as typed calls without HTTP, the same as those of the client: code that takes a `Calls`
@@ -283,14 +285,31 @@ const eventCalls = ({ read }: Ways): Calls["events"] => ({
     })
 })
 
+/** The same calls. They reject where a promise is given for what it resolves with: somebody forgot an `await`. */
+const refusingPromises = <Group extends object>(of: string, group: Group): Group => {
+  const guarded = Object.entries(group).map(([name, call]) => [
+    name,
+    (...given: ReadonlyArray<unknown>) =>
+      given.some(isThenable)
+        ? makeListing(async () => {
+            throw promiseGiven(`${of}.${name}`)
+          })
+        : call(...given)
+  ])
+  return Object.fromEntries(guarded) as Group
+}
+
+const promiseGiven = (to: string): SvcError =>
+  new SvcError({ code: "invalid_argument", message: `${to} was given a promise: await it` })
+
 /** Typed calls by what runs their programs. */
 export const makeCalls = (call: Caller): Calls => {
   const ways = makeWays(call)
   return {
-    mandates: mandateCalls(ways),
-    authorizations: authorizationCalls(ways),
-    passkeys: passkeyCalls(ways),
-    webhooks: webhookCalls(ways),
-    events: eventCalls(ways)
+    mandates: refusingPromises("mandates", mandateCalls(ways)),
+    authorizations: refusingPromises("authorizations", authorizationCalls(ways)),
+    passkeys: refusingPromises("passkeys", passkeyCalls(ways)),
+    webhooks: refusingPromises("webhooks", webhookCalls(ways)),
+    events: refusingPromises("events", eventCalls(ways))
   }
 }

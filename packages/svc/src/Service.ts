@@ -20,12 +20,14 @@ import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
 import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
 import { withinTransaction } from "./HostTransaction.ts"
 import { notOpenError } from "./NotOpen.ts"
+import { givenWords, isObject } from "./OptionFaults.ts"
 import { makeCalls, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf as faceOfPath, makeApp, type ServiceApp } from "./ServiceApp.ts"
 import { makeFetch } from "./ServiceFetch.ts"
 import type { ServiceOptions } from "./ServiceOptions.ts"
 import { makeRuntime, type RunEffect, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
 import { type Mounts, settingsOf } from "./ServiceSettings.ts"
+import { takeStore } from "./Store.ts"
 import { svcErrorOf } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
@@ -134,7 +136,7 @@ const refuseOtherThanText = (id: unknown): void => {
   if (typeof id === "string") return
   throw svcErrorOf({
     code: "validation_failed",
-    detail: `forOrganization takes the identifier of an organization as a string, and was given ${id === null ? "null" : typeof id}.`
+    detail: `forOrganization takes the identifier of an organization as a string, and was given ${givenWords(id)}.`
   })
 }
 
@@ -204,6 +206,7 @@ const untilAborted = <A, E, R>(
 export const createService = (given: ServiceOptions): Service => {
   const settings = settingsOf(given)
   const { deployment, mounts, options } = settings
+  takeStore(options.store, "createService")
   const runtime = makeRuntime(settings)
   const run = makeRun(runtime.run)
   /** What was executed in this process, whichever face executed it. */
@@ -294,6 +297,14 @@ const payloadOf = async (envelope: unknown, keySet: object): Promise<JsonObject>
   }
   const failed = checks.find(({ status }) => status === "fail")
   throw new TypeError(`The evidence is ${verdict}: ${failed?.name}: ${failed?.detail}.`)
+}
+
+/** The parts of a service. Throws a `TypeError` that says what to pass in place of what was given. */
+export const partsOf = (service: unknown, by: string): Service[typeof ServiceParts] => {
+  if (isObject(service) && ServiceParts in service) return (service as unknown as Service)[ServiceParts]
+  throw new TypeError(
+    `${by} takes a service, as createService returns it, and was given ${givenWords(service)}.`
+  )
 }
 
 /** Whether a path is one of a service's faces. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Scope } from "effect"
 import { notOpenResponse } from "./NotOpen.ts"
-import { isPathOf, type Service, ServiceParts } from "./Service.ts"
+import { isPathOf, partsOf, type Service, type ServiceParts } from "./Service.ts"
 
 /** A request handler of `node:http`; hosts that chain handlers get their `next` called for what is not the service's. */
 export type NodeHandler = (
@@ -14,8 +14,7 @@ export type NodeHandler = (
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The handler with the open services, made by the first request that finds them open. */
-const makeHandle = (service: Service): (() => Promise<Handle>) => {
-  const { app, runtime } = service[ServiceParts]
+const makeHandle = ({ app, runtime }: Service[typeof ServiceParts]): (() => Promise<Handle>) => {
   let made: Handle | undefined
   return async () => {
     const opened = await runtime.opened()
@@ -56,8 +55,9 @@ const refuse = async (answer: Response, response: ServerResponse): Promise<void>
  * ```
  */
 export const toNodeHandler = (service: Service): NodeHandler => {
-  const handleOf = makeHandle(service)
-  const { runtime } = service[ServiceParts]
+  const parts = partsOf(service, "toNodeHandler")
+  const { baseUrl, runtime } = parts
+  const handleOf = makeHandle(parts)
   return (request, response, next) => {
     const target = request.originalUrl ?? request.url ?? ""
     if (next !== undefined && !isPathOf(service, target, request.headers.host)) return next()
@@ -66,7 +66,7 @@ export const toNodeHandler = (service: Service): NodeHandler => {
         runtime.keep(sent(response))
         handle(request, response)
       },
-      (fault: unknown) => refuse(notOpenResponse(fault, service[ServiceParts].baseUrl), response)
+      (fault: unknown) => refuse(notOpenResponse(fault, baseUrl), response)
     )
   }
 }
