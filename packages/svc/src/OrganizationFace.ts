@@ -58,6 +58,7 @@ import {
   readWebhookEndpoint,
   rotateWebhookSecret
 } from "@svc/domain/programs/WebhookEndpoints"
+import { ValidationFailed } from "@svc/domain/Refusals"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { LIST_LIMIT_DEFAULT, type ListPage } from "@svc/protocol/request/ListPage"
@@ -154,6 +155,17 @@ type Ways = ReturnType<typeof makeWays>
 const at = <Query extends PageOptions>(query: Query, cursor: string | undefined): Query =>
   cursor === undefined ? query : { ...query, cursor }
 
+/** The faults of a query, at the member that the caller gave: its program has another name for it. */
+const namedAsGiven = <Refusal extends DomainRefusal>(refusal: Refusal): Refusal | ValidationFailed =>
+  refusal instanceof ValidationFailed
+    ? new ValidationFailed({
+        errors: refusal.errors.map((fault) => ({
+          ...fault,
+          pointer: fault.pointer.replace(/^\/subjectReference$/u, "/subject_reference")
+        }))
+      })
+    : refusal
+
 const mandateCalls = ({ read, write }: Ways): Calls["mandates"] => ({
   create: (input, options) => write(createMandate, input, options),
   get: (mandateId, options) =>
@@ -163,7 +175,10 @@ const mandateCalls = ({ read, write }: Ways): Calls["mandates"] => ({
       const { state, subject_reference: subjectReference, ...page } = at(query, cursor)
       return read<Page<Mandate>>(
         (organization) =>
-          listMandates({ organization, ...pageOf(page), ...given({ state, subjectReference }) }),
+          Effect.mapError(
+            listMandates({ organization, ...pageOf(page), ...given({ state, subjectReference }) }),
+            namedAsGiven
+          ),
         options
       )
     }),

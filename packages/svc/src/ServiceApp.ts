@@ -19,11 +19,17 @@ export type ServiceApp = Effect.Effect<HttpServerResponse.HttpServerResponse, ne
 
 type Incoming = HttpServerRequest.HttpServerRequest
 
+/** The URL of a path and query as they were sent, which name no other host, however they begin. */
+const urlOf = (target: string, baseUrl: string): URL => {
+  if (!target.startsWith("/")) throw new TypeError("the target of the request is no path")
+  return new URL(new URL(baseUrl).origin + target)
+}
+
 /** A request without its body, for the functions of the host. */
 const headOf = (request: Incoming, { baseUrl }: ServiceOptions): Request =>
   request.source instanceof Request
     ? new Request(request.source.url, { method: request.source.method, headers: request.source.headers })
-    : new Request(new URL(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
+    : new Request(urlOf(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
 
 /** The same, or nothing for a target or a method that no `Request` can have. */
 const headIfAny = (request: Incoming, options: ServiceOptions): Request | undefined => {
