@@ -153,7 +153,7 @@ describe("a text that no store can keep", () => {
       }).pipe(
         Context.add(WebhookStore, {
           ...webhooks,
-          addEndpoint: (...endpoint) => Effect.andThen(count, webhooks.addEndpoint(...endpoint))
+          changeEndpoint: (change) => Effect.andThen(count, webhooks.changeEndpoint(change))
         })
       )
     })
