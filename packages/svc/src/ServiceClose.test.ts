@@ -33,7 +33,11 @@ const failureOf = async (call: Promise<unknown>): Promise<SvcError> => {
 const CLIENT = { query: () => new Promise<never>(() => {}) }
 
 /** A service whose store says when it is closed, and has transactions that are none. */
-const serviceOf = (within = Effect.succeed(Context.empty()), options: Partial<ServiceOptions> = {}) => {
+const serviceOf = (
+  within = Effect.succeed(Context.empty()),
+  options: Partial<ServiceOptions> = {},
+  opened = Promise.resolve()
+) => {
   const logged: Array<string> = []
   const happened: Array<string> = []
   const { store } = makeShop().serviceOptions
@@ -44,7 +48,12 @@ const serviceOf = (within = Effect.succeed(Context.empty()), options: Partial<Se
       ...store,
       [StoreLayer]: (signer) =>
         Layer.merge(
-          store[StoreLayer](signer),
+          Layer.unwrap(
+            Effect.as(
+              Effect.promise(() => opened),
+              store[StoreLayer](signer)
+            )
+          ),
           Layer.effectDiscard(
             Effect.addFinalizer(() => Effect.sync(() => happened.push("the store is closed")))
           )
@@ -160,6 +169,24 @@ describe("close", () => {
     assert.strictEqual((await answer).status, 401)
     await closing
     assert.deepStrictEqual(happened, ["the store is closed"])
+    await new Promise((resolve) => server.close(resolve).closeAllConnections())
+  })
+
+  it("does not wait for a request that was answered by its host while the store was opened", async () => {
+    const { open, opened } = gate()
+    const { logged, service } = serviceOf(undefined, {}, opened)
+    const handle = toNodeHandler(service)
+    const server = createServer((request, response) => {
+      handle(request, response)
+      response.writeHead(504).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    assert.strictEqual((await fetch(`http://127.0.0.1:${port}/mandates/healthz`)).status, 504)
+    open()
+    await service.ready()
+    await service.close()
+    assert.isEmpty(logged.filter((message) => message.startsWith("close:")))
     await new Promise((resolve) => server.close(resolve).closeAllConnections())
   })
 

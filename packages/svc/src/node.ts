@@ -25,9 +25,10 @@ const makeHandle = ({ app, runtime }: Service[typeof ServiceParts]): (() => Prom
   }
 }
 
-/** Resolves when a response has been sent, or its client has left. */
+/** Resolves when a response has been sent, or its client has left, which may have been before. */
 const sent = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => {
+    if (response.writableFinished || response.destroyed) return resolve()
     response.once("finish", resolve)
     response.once("close", resolve)
   })
