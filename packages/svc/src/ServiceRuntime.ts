@@ -149,6 +149,7 @@ const makeUnderWay = () => {
     },
     /** Resolves with how much is left when all has ended or the time is over. */
     leftAfter: async (milliseconds: number): Promise<number> => {
+      // It rejects with the end of the time alone, which the number tells.
       await withTimeLimit(milliseconds, undefined, allEnded).catch(() => undefined)
       return underWay.size
     }
@@ -201,7 +202,7 @@ export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
     state = "closed"
     if (left > 0)
       noteFault(
-        `close: ${left} calls, transactions or answers were still under way after ${CLOSE_WAIT_MILLISECONDS} ms, and the store is closed under them`
+        `close: the store is closed though calls, transactions or answers (${left}) have not ended after ${CLOSE_WAIT_MILLISECONDS} ms`
       )
     await current?.dispose()
   }
