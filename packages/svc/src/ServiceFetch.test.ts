@@ -1,11 +1,13 @@
-import { assert, describe, it } from "@effect/vitest"
+import { randomBytes } from "node:crypto"
+import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
-import { Effect, Exit, Layer, Scope } from "effect"
+import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
+import { Effect, Layer } from "effect"
+import { Pool } from "pg"
 import { makeShop, newMandate } from "../test/Shop.ts"
 import { createService, type LogEntry, type ServiceOptions } from "./index.ts"
 import { toRouteHandlers } from "./next.ts"
-import { pglite } from "./pglite.ts"
+import { postgres } from "./postgres.ts"
 import { StoreLayer } from "./Store.ts"
 
 const MANDATES = "http://localhost:3000/mandates/v1/mandates"
@@ -84,13 +86,17 @@ describe("fetch, when the signal of its request is aborted", () => {
   })
 })
 
-describe("a write whose request is aborted while it is appended", () => {
+const server = await openTestDatabase()
+
+afterAll(() => server?.stop())
+
+describe.skipIf(server === undefined)("a write whose request is aborted while it is appended", () => {
   /** Turns of the event loop between the begin of the append and the abort. */
   const LATER = [0, 1, 3]
 
   it("is recorded whole, or not at all, and once when it is sent again", async () => {
-    const scope = Effect.runSync(Scope.make())
-    const stored = pglite({ folder: await Effect.runPromise(Scope.provide(preparedPglite, scope)) })
+    const pool = new Pool({ connectionString: server?.url ?? "", max: 4 })
+    const stored = postgres({ pool, schema: `shop_${randomBytes(6).toString("hex")}` })
     let beforeAppend = async (): Promise<void> => undefined
     const aborting = Layer.effect(
       MandateStore,
@@ -146,6 +152,6 @@ describe("a write whose request is aborted while it is appended", () => {
     }
     await service.close()
     assert.include(statuses(), 499)
-    await Effect.runPromise(Scope.close(scope, Exit.void))
+    await pool.end()
   })
 })
