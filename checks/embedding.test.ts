@@ -133,7 +133,7 @@ describe("docs/embedding/errors.md", () => {
   it("has among the codes of calls what the use cases refuse, apart from those of the page and of API keys", () => {
     const refusals = Object.entries(Refusals).filter(([name]) => !OF_PAGE_AND_KEYS.has(name))
     const refused = refusals.map(([, Refusal]) => {
-      const facts = { errors: [], detail: "", currentState: "", resourceId: "" }
+      const facts = { errors: [], detail: "", currentState: "", resourceId: "", needed: [] }
       return problemOfRefusal(new (Refusal as new (facts: object) => DomainRefusal)(facts)).code
     })
     assert.sameMembers(
