@@ -152,3 +152,21 @@ describe("docs/embedding/errors.md", () => {
     )
   })
 })
+
+describe("the documents", () => {
+  it("never install or run a package of this repository by its name, which the public registry has from somebody else", () => {
+    const command =
+      /\b(?:npm (?:install|i|add|exec)|npx|(?:yarn|pnpm|bun) (?:add|dlx|x))\b[^`\n]*\s(?:svc|@svc\/[\w-]+)(?=[\s`@]|$)/gmu
+    const installs = (text: string) => [...text.matchAll(command)].map(([line]) => line)
+    assert.deepStrictEqual(
+      markdownFiles().flatMap(({ path, text }) => installs(text).map((line) => `${path}: ${line}`)),
+      []
+    )
+    const foreign = ["npm install svc", "npm i --save @svc/client", "npx svc serve", "pnpm add svc@1"]
+    assert.deepStrictEqual(
+      foreign.filter((line) => installs(line).length === 0),
+      []
+    )
+    assert.deepStrictEqual(installs("npm install FOLDER/*.tgz"), [])
+  })
+})
