@@ -39,6 +39,10 @@ const GROUPS: ReadonlyArray<Group> = [
     load: async () => [(await import("./MigrateCommand.ts")).migrateCommand]
   },
   {
+    summaries: { doctor: "examines a deployment and says what to do" },
+    load: async () => [(await import("./DoctorCommand.ts")).doctorCommand]
+  },
+  {
     summaries: {
       "organization create": "creates an organization",
       "organization update": "changes settings of an organization",
