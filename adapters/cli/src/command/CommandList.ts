@@ -45,6 +45,7 @@ const GROUPS: ReadonlyArray<Group> = [
   {
     summaries: {
       "organization create": "creates an organization",
+      "organization list": "lists the organizations of the deployment",
       "organization update": "changes settings of an organization",
       "organization show": "prints an organization and its settings"
     },
@@ -55,6 +56,7 @@ const GROUPS: ReadonlyArray<Group> = [
     summaries: {
       "api-key create": "creates an API key and prints it once",
       "api-key list": "lists the API keys of an organization",
+      "api-key rotate": "creates a key in place of another, which expires after a while",
       "api-key revoke": "revokes an API key for good"
     },
     load: () => storeCommands(import("./ApiKeyCommands.ts").then((module) => module.apiKeyCommands))
@@ -82,9 +84,15 @@ const GROUPS: ReadonlyArray<Group> = [
       "authorization show": "prints an authorization",
       "webhook-endpoint list": "lists the webhook endpoints of an organization",
       "webhook-endpoint deliveries": "lists the deliveries to a webhook endpoint with their attempts",
+      "webhook-endpoint redeliver": "delivers again what a webhook endpoint missed",
       "event list": "lists the events of all mandates of an organization"
     },
-    load: () => storeCommands(import("./SupportCommands.ts").then((module) => module.supportCommands))
+    load: () =>
+      storeCommands(
+        Promise.all([import("./SupportCommands.ts"), import("./RedeliveryCommands.ts")]).then(
+          ([{ supportCommands }, { redeliveryCommands }]) => [...supportCommands, ...redeliveryCommands]
+        )
+      )
   },
   {
     summaries: { "operator-log": "prints the commands that operators ran on the store" },
@@ -107,6 +115,10 @@ const GROUPS: ReadonlyArray<Group> = [
       "evidence diff": "verifies that later evidence continues earlier evidence"
     },
     load: async () => (await import("./EvidenceCommands.ts")).evidenceCommands
+  },
+  {
+    summaries: { completion: "prints what makes a shell complete these commands: bash, zsh or fish" },
+    load: async () => [(await import("./CompletionCommand.ts")).completionCommand]
   },
   {
     summaries: {
