@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto"
-import { instantOf } from "@svc/domain/mandate/PreparedTerms"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey, isActiveApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKey, type Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
@@ -155,6 +154,9 @@ const findApiKey = Effect.fnUntraced(function* (organization: string, named: str
     return yield* usageFault("no API key of this organization has that id; svc api-key list shows them")
   return { apiKey, now }
 })
+
+/** A timestamp on record, which is valid. */
+const instantOf = (recorded: string): Instant => parseTimestamp(recorded)!
 
 /** When the key in place of another expires: after as long a life as that one was given, or never. */
 const successorExpiry = ({ createdAt, expiresAt }: ApiKey, now: Instant): string | undefined =>

@@ -118,7 +118,7 @@ const GROUPS: ReadonlyArray<Group> = [
   },
   {
     summaries: { completion: "prints what makes a shell complete these commands: bash, zsh or fish" },
-    load: async () => [(await import("./CompletionCommand.ts")).completionCommand]
+    load: async () => [(await import("./CompletionCommand.ts")).completionOf(COMMANDS)]
   },
   {
     summaries: {

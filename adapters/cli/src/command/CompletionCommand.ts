@@ -2,8 +2,10 @@ import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_HEADING } from "../config/SettingsHelp.ts"
 import { usageFault } from "../start/StartFault.ts"
 import type { Command } from "./Command.ts"
-import { COMMANDS } from "./CommandList.ts"
 import { readOptions } from "./CommandOptions.ts"
+
+const COMPLETION = "completion"
+const SHELLS = ["bash", "zsh", "fish"] as const
 
 /** A command and what may follow it. */
 export interface CompletedCommand {
@@ -18,16 +20,24 @@ const optionsIn = (help: string): ReadonlyArray<string> => [
   ...new Set([...(help.match(/--[a-z][a-z-]*[a-z]/gu) ?? []), "--help"])
 ]
 
-const completedCommands = Effect.promise(() =>
-  Promise.all(
-    COMMANDS.map(async ({ load, name, summary }): Promise<CompletedCommand> => {
-      const { help } = await load()
-      const [usage = ""] = help.split(SETTINGS_HEADING)
-      const shells = name === completionCommand.name ? SHELLS : []
-      return { name, summary, options: [...shells, ...optionsIn(usage)] }
-    })
+/** A command of the list, before its module is loaded. */
+interface Listed {
+  readonly name: string
+  readonly summary: string
+  readonly load: () => Promise<Pick<Command, "help">>
+}
+
+const completedCommands = (listed: ReadonlyArray<Listed>) =>
+  Effect.promise(() =>
+    Promise.all(
+      listed.map(async ({ load, name, summary }): Promise<CompletedCommand> => {
+        const { help } = await load()
+        const [usage = ""] = help.split(SETTINGS_HEADING)
+        const shells = name === COMPLETION ? SHELLS : []
+        return { name, summary, options: [...shells, ...optionsIn(usage)] }
+      })
+    )
   )
-)
 
 /** What may follow the words so far: by `""`, `organization` and `organization create`. */
 const followers = (commands: ReadonlyArray<CompletedCommand>): ReadonlyMap<string, ReadonlyArray<string>> => {
@@ -112,11 +122,9 @@ const fishScript = (commands: ReadonlyArray<CompletedCommand>): string => {
 }
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const
-const SHELLS = ["bash", "zsh", "fish"] as const
-
 /** `svc completion`: what a shell reads to complete the words of `svc`. */
-export const completionCommand: Command = {
-  name: "completion",
+export const completionOf = (listed: ReadonlyArray<Listed>): Command => ({
+  name: COMPLETION,
   help: helpOf(
     `svc completion <shell>: prints what makes a shell complete commands and options of svc.
 
@@ -129,6 +137,6 @@ export const completionCommand: Command = {
     yield* readOptions({}, words)
     const known = SHELLS.find((name) => name === shell)
     if (known === undefined) return yield* usageFault(`the shell must be one of ${SHELLS.join(", ")}`)
-    yield* Console.log(SCRIPTS[known](yield* completedCommands))
+    yield* Console.log(SCRIPTS[known](yield* completedCommands(listed)))
   })
-}
+})

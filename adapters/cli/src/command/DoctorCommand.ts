@@ -1,6 +1,5 @@
 import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
-import { diagnose } from "../doctor/Doctor.ts"
 import { overallStatus, reportForPeople, reportForPrograms } from "../doctor/DoctorReport.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import type { Command } from "./Command.ts"
@@ -31,6 +30,8 @@ Examples:
       { webhooks: "flag", strict: "flag", json: "flag" },
       words
     )
+    // Not for --help, which would load the drivers of the database.
+    const { diagnose } = yield* Effect.promise(() => import("../doctor/Doctor.ts"))
     const findings = yield* diagnose({ isReachAsked: webhooks, variables: process.env })
     yield* Console.log(
       json ? JSON.stringify(reportForPrograms(findings), null, 2) : reportForPeople(findings)
