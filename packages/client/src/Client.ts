@@ -88,10 +88,19 @@ export const withExecution = (calls: Calls, context?: ExecutionContext): Executi
   const executor = makeExecutor(calls.authorizations, context)
   return {
     ...calls,
-    execute: (authorization, run, options) =>
-      executor(typeof authorization === "string" ? authorization : authorization.id, run, options),
+    execute: async (authorization, run, options) => executor(idOf(authorization), run, options),
     repeatReport: (report, options) => sendReport(calls.authorizations, report, options)
   }
+}
+
+/** The id of what is executed, given by itself or as an authorization. */
+const idOf = (given: string | { readonly id: string } | PromiseLike<unknown> | null | undefined): string => {
+  const id = typeof given === "object" && given !== null && "id" in given ? given.id : given
+  if (typeof id === "string") return id
+  const isPromise = typeof (given as PromiseLike<unknown> | null | undefined)?.then === "function"
+  throw invalidArgument(
+    `execute takes an authorization or its id${isPromise ? ", and was given a promise: await it" : ""}`
+  )
 }
 
 const normalizedBase = (baseUrl: string): string => {

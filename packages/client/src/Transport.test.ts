@@ -258,6 +258,59 @@ describe("a signal", () => {
   })
 })
 
+describe("a storeOpening that does not end", () => {
+  const PROPOSAL = {
+    external_reference: "order-1",
+    proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+    execution_window_seconds: 900
+  }
+  const storeOpening = () => new Promise<never>(() => {})
+
+  it("is given up with the time of the call, or with its signal, and nothing is sent", async () => {
+    const { sent, svc } = clientOf()
+    const late = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, { storeOpening, timeout: 1, idempotencyKey: "k" })
+    )
+    assert.deepStrictEqual([late.code, late.retryable, late.idempotencyKey], ["timeout", true, "k"])
+    const controller = new AbortController()
+    const given = { storeOpening, signal: controller.signal, idempotencyKey: "k" }
+    const waiting = failureOf(svc.authorizations.propose("mnd_1", PROPOSAL, given))
+    controller.abort("enough")
+    const aborted = await waiting
+    assert.deepStrictEqual([aborted.code, aborted.cause, aborted.idempotencyKey], ["aborted", "enough", "k"])
+    assert.include(aborted.message, "Nothing was sent")
+    assert.lengthOf(sent, 0)
+  })
+
+  it("sends nothing when it does end, after the abort", async () => {
+    const controller = new AbortController()
+    const { sent, svc } = clientOf()
+    const aborted = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, {
+        storeOpening: async () => controller.abort("enough"),
+        signal: controller.signal
+      })
+    )
+    assert.deepStrictEqual([aborted.code, sent.length], ["aborted", 0])
+  })
+
+  it("is not even asked under bounds that are none, or a signal that was aborted before", async () => {
+    let asked = 0
+    const { sent, svc } = clientOf()
+    for (const [bounds, code] of [
+      [{ timeout: 0 }, "invalid_argument"],
+      [{ signal: new AbortController() as never }, "invalid_argument"],
+      [{ signal: AbortSignal.abort() }, "aborted"]
+    ] as const) {
+      const refused = await failureOf(
+        svc.authorizations.propose("mnd_1", PROPOSAL, { ...bounds, storeOpening: async () => asked++ })
+      )
+      assert.strictEqual(refused.code, code)
+    }
+    assert.deepStrictEqual([asked, sent.length], [0, 0])
+  })
+})
+
 describe("Retry-After", () => {
   it("beyond what is waited for is left to the caller", async () => {
     const { sent, svc } = clientOf(problem(429, "rate_limited", {}, { "retry-after": "61" }))
@@ -272,11 +325,28 @@ describe("what is given by mistake", () => {
     const misspelt = await failureOf(svc.mandates.create(INPUT, { idempotency_key: "order-1" } as never))
     assert.strictEqual(misspelt.code, "invalid_argument")
     assert.include(misspelt.message, "idempotencyKey")
-    const promised = await failureOf(svc.mandates.get(Promise.resolve("mnd_1") as never))
-    assert.strictEqual(promised.code, "invalid_argument")
-    assert.include(promised.message, "await it")
-    const signal = new AbortController() as never
-    assert.strictEqual((await failureOf(svc.mandates.list({}, { signal }))).code, "invalid_argument")
+    // biome-ignore lint/suspicious/noThenProperty: a query builder that is awaited is no promise of the language.
+    const query = { then: (resolve: (id: string) => void) => resolve("mnd_1") }
+    const never = async (): Promise<never> => assert.fail("nothing is run")
+    for (const promise of [Promise.resolve("mnd_1"), query] as ReadonlyArray<unknown>)
+      for (const call of [
+        svc.mandates.get(promise as never),
+        svc.execute(promise as never, never, { opening: "" })
+      ]) {
+        const promised = await failureOf(call)
+        assert.strictEqual(promised.code, "invalid_argument")
+        assert.include(promised.message, "await it")
+      }
+    for (const none of [undefined, null, 7, {}])
+      assert.include(
+        (await failureOf(svc.execute(none as never, never, { opening: "" }))).message,
+        "execute takes an authorization"
+      )
+    for (const signal of [new AbortController(), null, { addEventListener: () => undefined }])
+      assert.strictEqual(
+        (await failureOf(svc.mandates.list({}, { signal: signal as never }))).code,
+        "invalid_argument"
+      )
     assert.lengthOf(sent, 0)
     for (const apiKey of [undefined, null, "", "svc test", 7])
       assert.throws(() => createClient({ baseUrl: "https://api.example", apiKey } as never), /apiKey/u)

@@ -214,11 +214,14 @@ const checkNames = (options: object): void => {
   }
 }
 
+const isAbortSignal = (signal: AbortSignal | null): boolean =>
+  typeof signal?.aborted === "boolean" && typeof signal.addEventListener === "function"
+
 /** Throws `invalid_argument` for bounds that are none, and for options that there are not. */
 export const checkLimits = (options: RequestOptions): void => {
   checkNames(options)
   const { retries = 0, signal, timeout = 1 } = options
-  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+  if (signal !== undefined && !isAbortSignal(signal)) {
     throw invalidArgument(
       "signal must be an AbortSignal: the signal of an AbortController, not the controller"
     )

@@ -61,6 +61,16 @@ const FAULTS: ReadonlyArray<readonly [string, Wrong, RegExp]> = [
   ],
   ["one origin in live", { ...LIVE, approvalUrl: "https://api.shop.example/a" }, /another origin/u],
   ["one path", { approvalUrl: "http://localhost:3000/mandates" }, /different hosts or different paths/u],
+  [
+    "one path on one host that is written in two ways",
+    { baseUrl: "http://LOCALHOST:80/approvals/", approvalUrl: "http://localhost./approvals" },
+    /different hosts or different paths/u
+  ],
+  [
+    "one origin in live that is written in two ways",
+    { ...LIVE, approvalUrl: "https://API.shop.example.:443/a" },
+    /another origin/u
+  ],
   ["an address for a host", { approvalUrl: "https://192.168.1.7/a" }, /not the address 192\.168\.1\.7/u],
   ["an IPv6 address for a host", { approvalUrl: "http://[::1]:3000/a" }, /not the address ::1/u],
   ["a foreign rpId", { rpId: "other.example" }, /rpId must be localhost, the host of approvalUrl/u],
