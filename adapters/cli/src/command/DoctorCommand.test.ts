@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import * as PgliteStore from "@svc/store-postgres/PgliteStore"
+import { holdFolder } from "@svc/store-postgres/pglite/FolderLock"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
-import { ConfigProvider, Console, Effect, Layer, Result } from "effect"
+import { ConfigProvider, Console, Effect, Result } from "effect"
+import type { CheckStatus, Finding } from "../doctor/Check.ts"
+import { isUnsound } from "../doctor/DoctorReport.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { svc } from "./SvcCommand.ts"
 
@@ -35,33 +37,30 @@ interface Report {
 }
 
 describe("svc doctor", () => {
-  it.live("exits 0 for warnings, and 1 for them with --strict", () =>
+  it.live("examines an embedded database, whose warnings are failures with --strict", () =>
     Effect.gen(function* () {
-      const folder = yield* preparedPglite
-      const lenient = yield* doctor(folder)
-      assert.isFalse(lenient.exitsOne, lenient.text)
-      assert.match(lenient.text, /\ndatabase\.fsync +warning +embedded databases run without it/u)
-      assert.match(lenient.text, /\nWhat to do:\n {2}database\.fsync: use a Postgres server/u)
-      assert.match(lenient.text, /\n0 failed, 1 warning, \d+ skipped, \d+ ok$/u)
-      const strict = yield* doctor(folder, "--strict", "--json")
-      assert.isTrue(strict.exitsOne)
-      const report: Report = JSON.parse(strict.text)
+      const { exitsOne, text } = yield* doctor(yield* preparedPglite, "--strict", "--json")
+      assert.isTrue(exitsOne)
+      const report: Report = JSON.parse(text)
       assert.strictEqual(report.status, "warning")
       assert.deepStrictEqual(
         report.checks.filter(({ status }) => status === "warning").map(({ check }) => check),
         ["database.fsync"]
       )
+      assert.isAbove(report.checks.filter(({ status }) => status === "ok").length, 25)
     }).pipe(Effect.scoped)
   )
 
   it.live("skips a folder that another has open, and makes none", () =>
     Effect.gen(function* () {
       const folder = yield* preparedPglite
-      yield* Layer.build(PgliteStore.layer({ folder }))
+      yield* holdFolder(folder)
       const held = yield* doctor(folder)
       assert.isFalse(held.exitsOne, held.text)
       assert.match(held.text, /\ndatabase\.connection +skipped +\S+ is in use by/u)
       assert.match(held.text, /\n\d+ checks were skipped: the database is not open/u)
+      assert.match(held.text, /\nWhat to do:\n {2}database\.connection: stop that process/u)
+      assert.match(held.text, /\n0 failed, 0 warning, \d+ skipped, \d+ ok$/u)
       const none = join(folder, "none")
       const absent = yield* doctor(none)
       assert.isTrue(absent.exitsOne)
@@ -69,4 +68,16 @@ describe("svc doctor", () => {
       assert.isFalse(existsSync(none))
     }).pipe(Effect.scoped)
   )
+
+  it("exits 0 for warnings unless it is strict, and for what was skipped", () => {
+    const found = (status: CheckStatus): Finding => ({ check: "a.check", status, found: "" })
+    for (const [statuses, lenient, strict] of [
+      [["ok", "skipped"], false, false],
+      [["ok", "warning"], false, true],
+      [["warning", "failed"], true, true]
+    ] as const) {
+      const findings = statuses.map(found)
+      assert.deepStrictEqual([isUnsound(findings, false), isUnsound(findings, true)], [lenient, strict])
+    }
+  })
 })

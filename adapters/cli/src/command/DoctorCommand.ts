@@ -1,6 +1,6 @@
 import { Console, Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
-import { overallStatus, reportForPeople, reportForPrograms } from "../doctor/DoctorReport.ts"
+import { isUnsound, reportForPeople, reportForPrograms } from "../doctor/DoctorReport.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
@@ -36,7 +36,6 @@ Examples:
     yield* Console.log(
       json ? JSON.stringify(reportForPrograms(findings), null, 2) : reportForPeople(findings)
     )
-    const status = overallStatus(findings)
-    if (status === "failed" || (strict && status === "warning")) return yield* new CheckFailed({})
+    if (isUnsound(findings, strict)) return yield* new CheckFailed({})
   })
 }

@@ -12,6 +12,12 @@ export const overallStatus = (findings: ReadonlyArray<Finding>): "ok" | "warning
   return countOf(findings, "warning") > 0 ? "warning" : "ok"
 }
 
+/** Whether the command exits 1: for a failure, and where it is strict for a warning too. */
+export const isUnsound = (findings: ReadonlyArray<Finding>, isStrict: boolean): boolean => {
+  const status = overallStatus(findings)
+  return status === "failed" || (isStrict && status === "warning")
+}
+
 /** The findings for programs: `{"status", "checks": [{"check", "status", "found", "remedy"}]}`. */
 export const reportForPrograms = (findings: ReadonlyArray<Finding>): object => ({
   status: overallStatus(findings),
