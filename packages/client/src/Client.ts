@@ -67,6 +67,9 @@ export interface ExecutingCalls extends Calls {
    * Executes an authorization: reads it anew, checks every condition of the execution gate, calls `run` once, and reports
    * what it says: commits what was accepted, cancels what was refused, and does neither with anything else, what `run` throws
    * included. Rejects only if `run` was not called, with `execution_not_allowed` for a condition that does not hold.
+   *
+   * Another client or service, in another process for instance, may run the same authorization: what was begun is kept in
+   * memory alone. Give your provider the run's `externalActionReference` as its idempotency key.
    */
   readonly execute: (
     authorization: string | Pick<Authorization, "id">,

@@ -75,7 +75,7 @@ describe("a write", () => {
     assert.isTrue(failure.retryable)
     assert.match(
       failure.message,
-      /POST \/v1\/mandates: fetch failed \(connect ECONNREFUSED\)\. Whether it was carried out is unknown/u
+      /POST https:\/\/api\.example\/prefix\/v1\/mandates: fetch failed \(connect ECONNREFUSED\)\. If it is always so, check baseUrl\. Whether it was carried out is unknown/u
     )
     await svc.mandates.create(INPUT, { idempotencyKey: failure.idempotencyKey })
     assert.lengthOf(new Set(sent.map(({ headers }) => headers.get("idempotency-key"))), 1)
@@ -182,6 +182,54 @@ describe("a failure", () => {
       assert.notInclude(`${failure.stack} ${JSON.stringify(failure)} ${String(failure.cause)}`, API_KEY)
     }
     assert.notInclude(JSON.stringify(clientOf().svc), API_KEY)
+  })
+})
+
+describe("a wrong baseUrl", () => {
+  const page = (status: number) => () =>
+    new Response("<html>secret</html>", { status, headers: { "content-type": "text/html; charset=utf-8" } })
+  const refused = () => {
+    throw new TypeError("fetch failed", {
+      cause: Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })
+    })
+  }
+
+  it.each([
+    ["a page", page(200), "mandates/mnd_1 was answered 200 (text/html)", "check https://api.example/prefix"],
+    ["no page", page(404), "mandates/mnd_1 was answered 404 (text/html)", "check https://api.example/prefix"],
+    ["nothing", () => new Response(null, { status: 404 }), "404 (without a content type)", "check https"],
+    [
+      "no route",
+      problem(404, "not_found"),
+      "is no route of the API",
+      "check baseUrl, https://api.example/prefix"
+    ],
+    [
+      "nobody",
+      refused,
+      "GET https://api.example/prefix/v1/mandates/mnd_1: fetch failed (ECONNREFUSED)",
+      "check baseUrl"
+    ]
+  ])("that reaches %s is named with what was reached", async (_, step, reached, remedy) => {
+    const failure = await failureOf(clientOf(step).svc.mandates.get("mnd_1", { retries: 0 }))
+    assert.include(failure.message, reached)
+    assert.include(failure.message, remedy)
+    assert.notInclude(failure.message, "secret")
+  })
+
+  it("is not spoken of where the service's route has no such resource", async () => {
+    const answer = problem(404, "not_found", { instance: "/v1/mandates/{mandate_id}" })
+    const { message } = await failureOf(clientOf(answer).svc.mandates.get("mnd_1"))
+    assert.strictEqual(message, "A title. What is wrong (not_found, request req-1)")
+  })
+
+  it("does not show the query", async () => {
+    const { message } = await failureOf(
+      clientOf(page(404))
+        .svc.mandates.list({ subject_reference: "user_1" })
+        .then(() => undefined)
+    )
+    assert.notInclude(message, "user_1")
   })
 })
 

@@ -345,6 +345,23 @@ describe("a service whose faces have one path", () => {
   })
 })
 
+describe("a client of a service", () => {
+  it("is told to check baseUrl when it has that of the approval page, or none of the paths", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const fetch = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
+    for (const baseUrl of ["http://localhost:3000/approvals", "http://localhost:3000"]) {
+      const { mandates } = createClient({ baseUrl, apiKey: "svc_test_key", fetch })
+      for (const call of [() => mandates.get("mnd_1"), () => mandates.create(newMandate("user_1"))]) {
+        const refused = (await call().catch((error: unknown) => error)) as SvcError
+        assert.deepStrictEqual([refused.code, refused.status], ["not_found", 404])
+        assert.include(refused.message, `is no route of the API: check baseUrl, ${baseUrl},`)
+      }
+    }
+    await service.close()
+  })
+})
+
 describe("a service without documents and health checks", () => {
   it("leaves their paths to the host", async () => {
     const shop = makeShop({ docs: false, health: false })

@@ -280,12 +280,34 @@ describe("the options of a store", () => {
       /^pglite: options must be an object/u
     ],
     ["of PGlite that is empty", () => pglite({ folder: "" }), /folder must be the path/u],
-    ["for no server", () => postgres({} as never), /give one of url and pool/u],
+    ["for no server", () => postgres({} as never), /^postgres: Give one of url and pool/u],
     [
-      "for two servers",
-      () => postgres({ url: "postgres://db", pool: {} } as never),
-      /give one of url and pool/u
+      "without options",
+      () => (postgres as () => unknown)(),
+      /options must be an object\. Give one of url and pool/u
     ],
+    [
+      "with a connectionString",
+      () => postgres({ connectionString: "postgres://db" } as never),
+      /no option "connectionString": it is called url[\s\S]*Give one of url and pool/u
+    ],
+    [
+      "with ssl beside a URL",
+      () => postgres({ url: "postgres://db", ssl: true } as never),
+      /no option "ssl": .*sslmode=verify-full.*new Pool\(\{ ssl \}\)/u
+    ],
+    [
+      "with ssl alone",
+      () => postgres({ ssl: true } as never),
+      /"ssl": .*sslmode[\s\S]*Give one of url and pool/u
+    ],
+    ["with a host", () => postgres({ host: "db" } as never), /no option "host": it is part of url/u],
+    [
+      "with a pool for its options",
+      () => postgres({ query: sign } as never),
+      /this is a pool.*or \{ pool \}/u
+    ],
+    ["for two servers", () => postgres({ url: "postgres://db", pool: {} } as never), /both given/u],
     ["with another URL", () => postgres({ url: "mysql://db/x" }), /url must be postgres:/u],
     [
       "with an unknown parameter",

@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { approveOnPage } from "@svc/testkit/ApproveOnPage"
+import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { createCommitment, SvcError } from "../index.ts"
 import { type TestServiceOptions, testService } from "./TestService.ts"
 import type { ReceivedWebhook } from "./WebhookReceiver.ts"
@@ -36,6 +38,24 @@ describe("a test service", () => {
     assert.lengthOf((await shop.passkeys.list("user_1")).data, 1)
     await service.approve(await create("user_2"))
     assert.lengthOf((await shop.passkeys.list("user_2")).data, 1)
+    await service.close()
+  })
+
+  it("says of a second approval with a new passkey that the user has one, and what to do", async () => {
+    const { create, service, shop } = await begin()
+    const approve = async (passkey?: SoftwarePasskey) => {
+      const session = await shop.mandates.openApproval((await create()).id, {
+        identity_assertion: "user_1",
+        return_url: "https://shop.example/approved",
+        return_state: crypto.randomUUID()
+      })
+      await approveOnPage(session.approval_url ?? "", service.fetch, passkey)
+    }
+    const kept = makeSoftwarePasskey({ origin: "http://localhost:3000" })
+    await approve(kept)
+    const refused = (await errorOf(approve())) as Error
+    assert.match(refused.message, /has a passkey already.*give the same one to every approveOnPage/u)
+    await approve(kept)
     await service.close()
   })
 
