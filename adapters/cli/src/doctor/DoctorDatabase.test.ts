@@ -8,6 +8,7 @@ import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import { makeSigningKey } from "@svc/signer/StoredSigningKey"
 import { preparedTransactions, transactionFacts } from "@svc/store-postgres/diagnosis/ActivityFacts"
+import { sharesSessions } from "@svc/store-postgres/diagnosis/ServerFacts"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
@@ -378,6 +379,22 @@ describe.skipIf(server?.own === undefined)("svc doctor on a Postgres server", ()
       assert.match(judged.found, /^'left' \(postgres on doctor, 100 s\)/u)
       yield* run("rollback prepared 'left'")
     })
+  )
+
+  it.live("notices that a connection does not keep its session, as behind a pooler in transaction mode", () =>
+    admin((held) =>
+      admin((spare) =>
+        Effect.gen(function* () {
+          let sent = 0
+          // The pooler gives the first session to whoever begins a transaction meanwhile.
+          const pooled = new Proxy(held, {
+            get: (client, name) => Reflect.get(name === "unsafe" && sent++ > 0 ? spare : client, name)
+          })
+          assert.isTrue(yield* sharesSessions(pooled, held))
+          assert.isFalse(yield* sharesSessions(spare, held))
+        })
+      )
+    )
   )
 
   it.live("connects to endpoints when it is asked to, and sends nothing", () =>

@@ -93,8 +93,8 @@ const BACKEND = "select pg_backend_pid() as pid"
  */
 export const sharesSessions = (one: SqlClient, other: SqlClient): Effect.Effect<boolean, SqlError> =>
   Effect.gen(function* () {
-    const pid = Effect.map(singleRowOf<{ readonly pid: number }>(one, BACKEND), (row) => row.pid)
+    const pid = Effect.suspend(() => singleRowOf<{ readonly pid: number }>(one, BACKEND))
     const before = yield* pid
     const after = yield* other.withTransaction(Effect.andThen(rowsOf(other, BACKEND), pid))
-    return before !== after
+    return before.pid !== after.pid
   })
