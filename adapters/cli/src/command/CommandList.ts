@@ -117,14 +117,14 @@ const GROUPS: ReadonlyArray<Group> = [
     load: async () => (await import("./EvidenceCommands.ts")).evidenceCommands
   },
   {
-    summaries: { completion: "prints what makes a shell complete these commands: bash, zsh or fish" },
-    load: async () => [(await import("./CompletionCommand.ts")).completionOf(COMMANDS)]
-  },
-  {
     summaries: {
       "webhook verify": "verifies the signature of a webhook, whose raw body it reads from standard input"
     },
     load: async () => (await import("./WebhookCommands.ts")).webhookCommands
+  },
+  {
+    summaries: { completion: "prints what makes a shell complete these commands: bash, zsh or fish" },
+    load: async () => [(await import("./CompletionCommand.ts")).completionOf(COMMANDS)]
   }
 ]
 
