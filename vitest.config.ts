@@ -33,9 +33,9 @@ const TIMEOUT_MILLISECONDS = 120_000
  * Files at a time on a machine of two cores: as many as there are cores where files compute, more where they mostly wait for
  * processes, browsers and servers of their own.
  */
-const WORKERS = { stores: 3, browser: 4, service: 3, packages: 3, core: 2 } as const
+const WORKERS = { stores: 3, browser: 3, service: 3, packages: 3, core: 2 } as const
 
-/** Projects with different numbers of workers run one after another when several are run at once. */
+/** A worker that changes from one project to another starts anew, so that projects run one after another. */
 const project = (
   name: keyof typeof WORKERS,
   more: TestProjectInlineConfiguration["test"]
