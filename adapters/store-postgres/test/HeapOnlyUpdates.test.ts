@@ -93,7 +93,7 @@ describe.skipIf(server === undefined)("pairs of authorize and commit", () => {
         )
         assert.deepStrictEqual(found.filter(isShort), [])
       }),
-    120_000
+    300_000
   )
 
   it.live("leave a stream to be woken in vain once, after which it wakes when something is due", () =>
