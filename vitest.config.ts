@@ -1,4 +1,4 @@
-import { defineConfig } from "vitest/config"
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config"
 import { LongestFirst } from "./scripts/LongestFirst.ts"
 
 /** Files that start no server, no program and no database. */
@@ -29,12 +29,30 @@ const SERVICE = [
 /** Longest that a test, or what it sets up, may take unless it says otherwise. */
 const TIMEOUT_MILLISECONDS = 120_000
 
+/**
+ * Files at a time on a machine of two cores, of which two projects run at once: as many as there are cores, more where files mostly
+ * wait for a browser or for npm.
+ */
+const WORKERS = { stores: 2, browser: 3, service: 2, packages: 3, core: 2 } as const
+
+/** A worker that changes from one project to another starts anew, so that projects run one after another. */
+const project = (
+  name: keyof typeof WORKERS,
+  more: TestProjectInlineConfiguration["test"]
+): TestProjectInlineConfiguration => ({
+  extends: true,
+  test: {
+    name,
+    maxWorkers: WORKERS[name],
+    sequence: { groupOrder: Object.keys(WORKERS).indexOf(name) },
+    ...more
+  }
+})
+
 const DATABASES = "./adapters/store-postgres/test/SharedDatabases.ts"
 
 export default defineConfig({
   test: {
-    // Many files mostly wait for processes and servers of their own: two at a time, on a machine of two cores too.
-    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./scripts/FailedTests.ts"],
     // A machine that is busy with other things takes many times as long; nothing is asserted on time.
@@ -44,22 +62,15 @@ export default defineConfig({
     // Files share nothing but modules, which a worker loads once for all of them: what one sets it takes back.
     isolate: false,
     projects: [
-      { extends: true, test: { name: "core", include: CORE } },
-      { extends: true, test: { name: "stores", include: STORES, globalSetup: DATABASES } },
-      {
-        extends: true,
-        test: { name: "packages", include: PACKAGES, globalSetup: "./scripts/pack/SharedInstallation.ts" }
-      },
-      { extends: true, test: { name: "browser", include: BROWSER } },
-      {
-        extends: true,
-        test: {
-          name: "service",
-          include: SERVICE,
-          exclude: ["**/node_modules/**", ...CORE, ...STORES, ...BROWSER],
-          globalSetup: DATABASES
-        }
-      }
+      project("core", { include: CORE }),
+      project("stores", { include: STORES, globalSetup: DATABASES }),
+      project("packages", { include: PACKAGES, globalSetup: "./scripts/pack/SharedInstallation.ts" }),
+      project("browser", { include: BROWSER }),
+      project("service", {
+        include: SERVICE,
+        exclude: ["**/node_modules/**", ...CORE, ...STORES, ...BROWSER],
+        globalSetup: DATABASES
+      })
     ]
   }
 })

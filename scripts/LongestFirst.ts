@@ -1,9 +1,6 @@
 import { basename } from "node:path"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** A worker that changes from one project to another starts anew, so each project's files go together. */
-const PROJECTS = ["stores", "browser", "service", "packages", "core"]
-
 /** The files that take longest, so that none of them is left to one worker at the end while the others have nothing to do. */
 const LONGEST = [
   "KilledProcessOnPglite",
@@ -23,37 +20,43 @@ const LONGEST = [
   "ApprovalOrigin",
   "ApprovalTabs",
   "Reference",
-  "DevServer",
   "Readme",
+  "DevServer",
+  "Receiver",
   "WebhookWorkers",
-  "WebhookOperations",
   "HttpListener",
+  "WebhookOperations",
+  "EvidenceAnswer",
   "PublicCases",
+  "ClientUnderFaults",
+  "SecretCanaries",
+  "HostileRequests",
+  "Traces",
+  "Service",
+  "properties",
+  "ownStore",
+  "WebhookSecrets",
+  "TenantSeparation",
+  "ExternalSigner",
+  "ApiServer",
   "Listen",
   "Programs",
-  "ApiServer",
-  "HostileRequests",
-  "TenantSeparation",
+  "ServiceRuntime",
   "ReferenceSamples",
-  "SecretCanaries",
-  "Receiver"
+  "ClosedOutput"
 ]
 
-const placeOf = (names: ReadonlyArray<string>, name: string): number => {
-  const place = names.indexOf(name)
-  return place < 0 ? names.length : place
+const placeOf = (name: string): number => {
+  const place = LONGEST.indexOf(name)
+  return place < 0 ? LONGEST.length : place
 }
 
 const nameOf = ({ moduleId }: TestSpecification): string => basename(moduleId, ".test.ts")
 
-/** Orders test files by project, and within each by their last known duration, then by their size. */
+/** Orders test files by their last known duration, then by their size. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
     const sorted = await super.sort(files)
-    return sorted.toSorted(
-      (one, other) =>
-        placeOf(PROJECTS, one.project.name) - placeOf(PROJECTS, other.project.name) ||
-        placeOf(LONGEST, nameOf(one)) - placeOf(LONGEST, nameOf(other))
-    )
+    return sorted.toSorted((one, other) => placeOf(nameOf(one)) - placeOf(nameOf(other)))
   }
 }

@@ -68,8 +68,8 @@ const { status } = spawnSync(
   [
     "run",
     ...TASKS.map((task) => `//#${task}`),
-    // One after another: each of the tests' tasks has workers for two cores by itself.
-    "--concurrency=1",
+    // Two at once: while one installs, starts its databases or waits for its last file, the other has work.
+    "--concurrency=2",
     "--continue=always",
     "--log-order=stream",
     "--output-logs=full",

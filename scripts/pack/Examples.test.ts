@@ -96,7 +96,8 @@ beforeAll(() => {
   }
 })
 
-describe.each(EXAMPLES)("examples/%s", (example) => {
+// Each has a folder and a process of its own.
+describe.concurrent.each(EXAMPLES)("examples/%s", (example) => {
   const needsDatabase = example === "embed-in-fastify"
 
   it("compiles", async () => {

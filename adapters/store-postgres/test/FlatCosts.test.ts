@@ -22,10 +22,10 @@ import { startRecorder } from "./WireRecorder.ts"
 
 /** Authorizations behind the one mandate and behind the other. */
 const FEW = 10
-const MANY = 9000
+const MANY = 3000
 /** Mandates beside the one in its organization, and beside another. */
 const FEW_BESIDE = 10
-const MANY_BESIDE = 20_000
+const MANY_BESIDE = 6000
 const EVENTS_BESIDE = 3
 /** Times that everything is done while the tables are small, so that its plans are made then and kept. */
 const WARMING = 7
@@ -109,7 +109,7 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
   afterAll(() => server?.stop())
 
   it.live(
-    "are the same with 10 and with 9,000 authorizations behind a mandate, and with 10 and 20,000 mandates beside it",
+    "are the same with 10 and with 3,000 authorizations behind a mandate, and with 10 and 6,000 mandates beside it",
     () =>
       Effect.gen(function* () {
         const schema = `costs_${randomBytes(6).toString("hex")}`

@@ -7,6 +7,7 @@ import { Pool } from "pg"
 import { createCommitment } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
+import * as svcProperties from "svc/testkit/properties"
 import { approvedShop } from "./approved.ts"
 
 const database = await openTestDatabase()
@@ -35,6 +36,16 @@ const examples = readdirSync(sources, { encoding: "utf8", recursive: true })
     )
   )
 
+/** Each run of random lives shows no more of an example than the first ones. */
+const RUNS = 2
+
+const properties: typeof svcProperties = {
+  ...svcProperties,
+  checkLifecycle: (target, options) => svcProperties.checkLifecycle(target, { ...options, numRuns: RUNS })
+}
+
+const load = (specifier: string) => (specifier === "svc/testkit/properties" ? properties : import(specifier))
+
 const AsyncFunction = (async () => undefined).constructor as new (
   ...parts: ReadonlyArray<string>
 ) => (...given: ReadonlyArray<unknown>) => Promise<unknown>
@@ -52,7 +63,6 @@ const run = async (code: string, given: Readonly<Record<string, unknown>>): Prom
     .replaceAll(/^import (.+) from "([^"]+)"$/gmu, asStatement)
     .replaceAll(/^export /gmu, "")
   const names = Object.keys(given).filter((name) => !new RegExp(`^const ${name} =`, "mu").test(body))
-  const load = (specifier: string) => import(specifier)
   return new AsyncFunction("load", ...names, body)(load, ...names.map((name) => given[name]))
 }
 
