@@ -133,7 +133,7 @@ describe("docs/embedding/errors.md", () => {
   it("has among the codes of calls what the use cases refuse, apart from those of the page and of API keys", () => {
     const refusals = Object.entries(Refusals).filter(([name]) => !OF_PAGE_AND_KEYS.has(name))
     const refused = refusals.map(([, Refusal]) => {
-      const facts = { errors: [], detail: "", currentState: "", resourceId: "" }
+      const facts = { errors: [], detail: "", currentState: "", resourceId: "", needed: [] }
       return problemOfRefusal(new (Refusal as new (facts: object) => DomainRefusal)(facts)).code
     })
     assert.sameMembers(
@@ -150,5 +150,23 @@ describe("docs/embedding/errors.md", () => {
       rows.map(([code = ""]) => code.replace(" ✓", "")),
       Object.keys(OF_CALLS).map((code) => `\`${code}\``)
     )
+  })
+})
+
+describe("the documents", () => {
+  it("never install or run a package of this repository by its name, which the public registry has from somebody else", () => {
+    const command =
+      /\b(?:npm (?:install|i|add|exec)|npx|(?:yarn|pnpm|bun) (?:add|dlx|x))\b[^`\n]*\s(?:svc|@svc\/[\w-]+)(?=[\s`@]|$)/gmu
+    const installs = (text: string) => [...text.matchAll(command)].map(([line]) => line)
+    assert.deepStrictEqual(
+      markdownFiles().flatMap(({ path, text }) => installs(text).map((line) => `${path}: ${line}`)),
+      []
+    )
+    const foreign = ["npm install svc", "npm i --save @svc/client", "npx svc serve", "pnpm add svc@1"]
+    assert.deepStrictEqual(
+      foreign.filter((line) => installs(line).length === 0),
+      []
+    )
+    assert.deepStrictEqual(installs("npm install FOLDER/*.tgz"), [])
   })
 })

@@ -5,7 +5,7 @@ import type { PackageContents } from "./PackageContents.ts"
 import { isOwn, type PublishedNames, publishedName } from "./PackageNames.ts"
 
 /** Versions of Node that the packages run on: the lowest is the one that undici 8 and `@effect/platform-node` need. */
-const ENGINES = { node: ">=22.19" }
+export const ENGINES = { node: ">=22.19" }
 
 /** Packages of which a process should have one copy: where their types appear in declarations, the user brings them. */
 const SHARED = new Set(["effect"])

@@ -1,4 +1,4 @@
-import { type Execution, type OrganizationFace, type Run, type RunOutcome, SvcError } from "svc"
+import type { Execution, OrganizationFace, Run, RunOutcome } from "svc"
 
 /** An order, which the shop keeps with the commitment that `await createCommitment()` made for it. */
 export interface Order {
@@ -30,7 +30,3 @@ export const charge = async (
   const { outcome } = await shop.execute(authorization, pay, { opening: order.opening })
   return outcome
 }
-
-/** Why a call was refused, for the shop's log. */
-export const reasonOf = (error: unknown): string =>
-  error instanceof SvcError ? `${error.code}: ${error.message}` : "not a refusal"

@@ -21,6 +21,21 @@ const sources = readdirSync(examples)
       .map((name) => readFileSync(new URL(name, folder), "utf8"))
   )
 
+/** What an import statement names, by the names that the module uses. */
+const namesOf = (statement: string): ReadonlyArray<string> =>
+  [...statement.replace(/ from .*$/u, "").matchAll(/(?:\w+ as )?(\w+)/gu)]
+    .map(([, name = ""]) => name)
+    .filter((name) => name !== "import" && name !== "type")
+
+/** The imports of an example that a block of it uses and does not have. */
+const missingImports = (block: string): ReadonlyArray<string> => {
+  const source = sources.find((text) => text.includes(block)) ?? ""
+  return [...source.matchAll(/^import .*$/gmu)]
+    .map(([statement]) => statement)
+    .filter((statement) => !block.includes(statement))
+    .filter((statement) => namesOf(statement).some((name) => new RegExp(`\\b${name}\\b`, "u").test(block)))
+}
+
 const blocksOf = (page: URL): ReadonlyArray<string> =>
   [...readFileSync(page, "utf8").matchAll(/^```ts\n(.*?)^```$/gmsu)].map(([, text = ""]) => text.trim())
 
@@ -33,6 +48,13 @@ describe("the pages on embedding and the README of svc", () => {
     )
     assert.deepStrictEqual(foreign, [])
     assert.isAbove(pages.flatMap(blocksOf).length, 15)
+  })
+
+  it("show code with its imports", () => {
+    assert.deepStrictEqual(pages.flatMap(blocksOf).flatMap(missingImports), [])
+    const [first = ""] = pages.flatMap(blocksOf)
+    const [statement = "", ...rest] = first.split("\n")
+    assert.deepStrictEqual(missingImports(rest.join("\n")), [statement])
   })
 
   it("show every program of this folder that is not a test", () => {

@@ -2,19 +2,21 @@ import { readFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
-import { afterAll, assert, describe, it } from "@effect/vitest"
+import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Pool } from "pg"
-import { createCommitment, type Run, type RunOutcome } from "svc"
+import { createCommitment, createService, type Run, type RunOutcome } from "svc"
 import { memory } from "svc/memory"
 import { postgres } from "svc/postgres"
 import { approvedShop } from "./approved.ts"
-import { charge, reasonOf } from "./checkout.ts"
+import { charge } from "./checkout.ts"
+import { executeAlone } from "./claim.ts"
 import { serveOnExpress } from "./express.ts"
 import { serveOnFastify } from "./fastify.ts"
 import { makeHonoApp } from "./hono.ts"
 import * as nextRoute from "./next.ts"
 import { serveOnNode } from "./node.ts"
+import { reasonOf } from "./reason.ts"
 import { makeService } from "./service.ts"
 import { placeOrder } from "./transaction.ts"
 
@@ -123,11 +125,14 @@ describe("the examples of embedding", () => {
   })
 })
 
-describe.skipIf(database === undefined)("an order in a transaction", () => {
+describe.skipIf(database === undefined)("an order in the shop's own database", () => {
+  const pool = new Pool({ connectionString: database?.url ?? "" })
+  const masterKey = crypto.getRandomValues(new Uint8Array(32))
+
+  beforeAll(() => pool.query("create table orders (id text primary key, claimed_at timestamptz)"))
+  afterAll(() => pool.end())
+
   it("is there with its authorization, or not at all", async () => {
-    const pool = new Pool({ connectionString: database?.url ?? "" })
-    await pool.query("create table orders (id text primary key)")
-    const masterKey = crypto.getRandomValues(new Uint8Array(32))
     const { id, mandate, service } = await approvedShop({ store: postgres({ pool }), masterKey })
     const place = async (order: string, amount: number) =>
       placeOrder(
@@ -146,6 +151,56 @@ describe.skipIf(database === undefined)("an order in a transaction", () => {
     const { rows } = await pool.query("select id from orders")
     assert.deepStrictEqual(rows, [{ id: "order-1" }])
     await service.close()
-    await pool.end()
+  })
+
+  it("is executed by the one service that claims it, where two that do not claim it both run it", async () => {
+    const options = { store: postgres({ pool, schema: "claims" }), masterKey, worker: false }
+    const { id, newMandate, service, shop } = await approvedShop(options)
+    const other = createService({
+      environment: "test",
+      baseUrl: "http://localhost:3000/mandates",
+      approvalUrl: "http://localhost:3000/approvals",
+      ...options
+    })
+    const shops = [shop, other.forOrganization(id)]
+    const propose = async (order: string) => {
+      const { commitment, opening } = await createCommitment()
+      const { id: authorization } = await shop.authorizations.propose((await newMandate()).id, {
+        external_reference: order,
+        proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+        execution_window_seconds: 300,
+        commitment
+      })
+      return { id: order, authorization, opening }
+    }
+    const asked: Array<string> = []
+    let meet = () => {}
+    const bothAsked = new Promise<void>((resolve) => {
+      meet = resolve
+    })
+    const payTogether = async ({ externalActionReference }: Run): Promise<RunOutcome> => {
+      if (asked.push(externalActionReference) === 2) meet()
+      await bothAsked
+      return { outcome: "accepted", provider_transaction_reference: "txn_1" }
+    }
+    const twice = await propose("order-2")
+    await Promise.all(
+      shops.map((each) => each.execute(twice.authorization, payTogether, { opening: twice.opening }))
+    )
+    assert.deepStrictEqual(asked, [twice.authorization, twice.authorization])
+
+    const once = await propose("order-3")
+    await pool.query("insert into orders (id) values ($1)", [once.id])
+    const outcomes = await Promise.all(
+      shops.map((each) =>
+        executeAlone(pool, each, once, async () => ({
+          outcome: "accepted",
+          provider_transaction_reference: "txn_2"
+        }))
+      )
+    )
+    assert.sameMembers(outcomes, ["claimed before", "committed"])
+    await service.close()
+    await other.close()
   })
 })

@@ -1,4 +1,8 @@
+import type { Service } from "svc"
 import { toRouteHandlers } from "svc/next"
 import { makeService } from "./service.ts"
 
-export const { GET, HEAD, POST, PUT, DELETE } = toRouteHandlers(makeService(3000))
+// Next may load a module once for each route, and both routes need the same service.
+const kept = globalThis as { service?: Service }
+kept.service ??= makeService(3000)
+export const { GET, HEAD, POST, PUT, DELETE } = toRouteHandlers(kept.service)

@@ -1,9 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { storeContract } from "@svc/testkit/StoreContract"
 import { approvedShop } from "./approved.ts"
-import { observedPorts, observedStore } from "./ownStore.ts"
-
-storeContract("observedPorts", () => observedPorts(() => undefined), { clock: "test" })
+import { observedStore } from "./ownStore.ts"
 
 describe("a store of the host's own", () => {
   it("serves a service, which goes through it for each write", async () => {

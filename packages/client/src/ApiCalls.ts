@@ -6,6 +6,7 @@ import type {
   ProposalInput,
   RefundInput
 } from "./Authorization.ts"
+import { callerWork } from "./CallerWork.ts"
 import { createCommitment } from "./Commitment.ts"
 import type { FeedEvent, FeedPage, FeedQuery, JournalEvent } from "./Event.ts"
 import type { EvidenceContinuation, EvidenceEnvelope, KeySet } from "./Evidence.ts"
@@ -24,6 +25,7 @@ import type { Passkey } from "./Passkey.ts"
 import { queryText, routePath } from "./RoutePath.ts"
 import { invalidArgument } from "./SvcError.ts"
 import {
+  checkLimits,
   jsonText,
   type Operation,
   type RequestOptions,
@@ -42,7 +44,10 @@ export interface StoredOpening {
 
 /** How a proposal whose commitment the client makes is sent. */
 export interface ProposalOptions extends WriteOptions {
-  /** Keeps the opening for good. Called, and waited for, before anything is sent; if it rejects, nothing is. */
+  /**
+   * Keeps the opening for good. Called, and waited for, before anything is sent; if it rejects, nothing is. The `signal` and
+   * `timeout` of the call end this wait, too, and then nothing is sent.
+   */
   readonly storeOpening: (opening: StoredOpening) => Promise<unknown>
 }
 
@@ -197,11 +202,15 @@ export const withCommitment = async (
   if (storeOpening === undefined) {
     throw invalidArgument("a proposal needs a commitment, or storeOpening to keep the opening of a new one")
   }
+  checkLimits(rest)
   // As it is now, whatever happens to it while the opening is stored.
   const body: object = JSON.parse(jsonText(input))
   const idempotencyKey = rest.idempotencyKey ?? crypto.randomUUID()
   const { commitment, opening } = await createCommitment()
-  await storeOpening({ opening, commitment, idempotencyKey })
+  await callerWork("storeOpening", () => storeOpening({ opening, commitment, idempotencyKey }), {
+    ...rest,
+    idempotencyKey
+  })
   return [
     { ...body, commitment },
     { ...rest, idempotencyKey }

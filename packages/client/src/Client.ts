@@ -67,6 +67,9 @@ export interface ExecutingCalls extends Calls {
    * Executes an authorization: reads it anew, checks every condition of the execution gate, calls `run` once, and reports
    * what it says: commits what was accepted, cancels what was refused, and does neither with anything else, what `run` throws
    * included. Rejects only if `run` was not called, with `execution_not_allowed` for a condition that does not hold.
+   *
+   * Another client or service, in another process for instance, may run the same authorization: what was begun is kept in
+   * memory alone. Give your provider the run's `externalActionReference` as its idempotency key.
    */
   readonly execute: (
     authorization: string | Pick<Authorization, "id">,
@@ -88,10 +91,19 @@ export const withExecution = (calls: Calls, context?: ExecutionContext): Executi
   const executor = makeExecutor(calls.authorizations, context)
   return {
     ...calls,
-    execute: (authorization, run, options) =>
-      executor(typeof authorization === "string" ? authorization : authorization.id, run, options),
+    execute: async (authorization, run, options) => executor(idOf(authorization), run, options),
     repeatReport: (report, options) => sendReport(calls.authorizations, report, options)
   }
+}
+
+/** The id of what is executed, given by itself or as an authorization. */
+const idOf = (given: string | { readonly id: string } | PromiseLike<unknown> | null | undefined): string => {
+  const id = typeof given === "object" && given !== null && "id" in given ? given.id : given
+  if (typeof id === "string") return id
+  const isPromise = typeof (given as PromiseLike<unknown> | null | undefined)?.then === "function"
+  throw invalidArgument(
+    `execute takes an authorization or its id${isPromise ? ", and was given a promise: await it" : ""}`
+  )
 }
 
 const normalizedBase = (baseUrl: string): string => {

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { json, lost, optionsOf, problem, type Step, scriptedFetch } from "../test/ScriptedFetch.ts"
+import { type BegunExecutions, makeBegunExecutions } from "./Execution.ts"
 import {
   type Authorization,
   type Client,
@@ -294,7 +295,8 @@ describe("an authorization", () => {
   it("begins only with what can be reported, and with what can be run", async () => {
     const { sent, svc } = clientOf()
     const { run, runs } = runOf(ACCEPTED)
-    for (const externalActionReference of ["", "x".repeat(256), 4711, null, {}]) {
+    const texts = ["", "x".repeat(256), "\ud800", "order-\udc00", "\udc00\ud800", "order\u0000"]
+    for (const externalActionReference of [...texts, 4711, null, {}]) {
       const refusal = await refusalOf(svc.execute(ID, run, { opening, externalActionReference } as never))
       assert.strictEqual(refusal.code, "invalid_argument")
     }
@@ -305,6 +307,19 @@ describe("an authorization", () => {
       )
     const signal = new AbortController() as never
     assert.strictEqual((await refusalOf(svc.execute(ID, run, { opening, signal }))).code, "invalid_argument")
+    assert.deepStrictEqual([sent.length, runs.length], [0, 0])
+  })
+
+  it("is not begun while its opening is still fetched when the time or the signal of the call ends it", async () => {
+    const { sent, svc } = clientOf()
+    const { run, runs } = runOf(ACCEPTED)
+    const fetched = { opening: () => new Promise<never>(() => {}) }
+    const late = await refusalOf(svc.execute(ID, run, { ...fetched, timeout: 1 }))
+    assert.deepStrictEqual([late.code, late.retryable], ["timeout", true])
+    const controller = new AbortController()
+    const waiting = refusalOf(svc.execute(ID, run, { ...fetched, signal: controller.signal }))
+    controller.abort()
+    assert.strictEqual((await waiting).code, "aborted")
     assert.deepStrictEqual([sent.length, runs.length], [0, 0])
   })
 
@@ -333,5 +348,37 @@ describe("an authorization", () => {
     await refusalOf(again(svc, run))
     assert.strictEqual((await again(svc, run)).outcome, "committed")
     assert.lengthOf(runs, 1)
+  })
+})
+
+describe("what was begun", () => {
+  const OVER = 10
+  const OPEN = 1000
+  const NOW = 20
+
+  /** Adds so many, and says which of the earlier ones are still kept in mind. */
+  const adding = (begun: BegunExecutions, name: string, count: number, until: number) => {
+    const ids = Array.from({ length: count }, (_, at) => `${name}_${at}`)
+    for (const id of ids) begun.add(id, until, NOW)
+    return () => ids.filter((id) => begun.has(id)).length
+  }
+
+  it("is forgotten when it is over and 1024 are kept in mind, and not before; what is open never is", () => {
+    const begun = makeBegunExecutions()
+    const over = adding(begun, "over", 1000, OVER)
+    const open = adding(begun, "open", 24, OPEN)
+    assert.deepStrictEqual([over(), open()], [1000, 24])
+    begun.add("one more", OPEN, NOW)
+    assert.deepStrictEqual([over(), open(), begun.has("one more")], [0, 24, true])
+  })
+
+  it("is looked through again only when there are twice as many as were left", () => {
+    const begun = makeBegunExecutions()
+    const open = adding(begun, "open", 1500, OPEN)
+    // The sweep at 1024 left them all, so that the next is at 2048.
+    const over = adding(begun, "over", 548, OVER)
+    assert.deepStrictEqual([open(), over()], [1500, 548])
+    begun.add("one more", OPEN, NOW)
+    assert.deepStrictEqual([open(), over()], [1500, 0])
   })
 })

@@ -1,4 +1,5 @@
 import type { Authorization, CancellationInput, CommitInput } from "./Authorization.ts"
+import { callerWork } from "./CallerWork.ts"
 import { commitmentOf } from "./Commitment.ts"
 import { passGate } from "./ExecutionGate.ts"
 import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
@@ -86,7 +87,10 @@ export type Execution =
 
 /** How an authorization is executed. */
 export interface ExecutionOptions extends RequestOptions {
-  /** The opening of the authorization's commitment, or what fetches it from where it was stored. */
+  /**
+   * The opening of the authorization's commitment, or what fetches it from where it was stored, which `signal` and `timeout`
+   * bound, too.
+   */
   readonly opening: string | (() => string | Promise<string>)
   /** What your provider knows the action by. Default: the id of the authorization, which is the same however often you ask. */
   readonly externalActionReference?: string
@@ -240,7 +244,9 @@ const checkExecution = (
     [...reference].length <= MAX_REFERENCE_CHARACTERS &&
     isWellFormed(reference)
   if (reference !== undefined && !isReference) {
-    throw invalidArgument(`externalActionReference must be 1 to ${MAX_REFERENCE_CHARACTERS} characters`)
+    throw invalidArgument(
+      `externalActionReference must be 1 to ${MAX_REFERENCE_CHARACTERS} characters of well-formed Unicode without U+0000`
+    )
   }
 }
 
@@ -298,9 +304,11 @@ export const makeExecutor = (
     options: ExecutionOptions
   ): Promise<Execution> => {
     checkExecution(run, options)
-    const opening = typeof options.opening === "function" ? await options.opening() : options.opening
-    const commitment = await commitmentOf(opening)
     const { retries, signal, timeout } = options
+    const given = options.opening
+    const opening =
+      typeof given === "function" ? await callerWork("opening", given, { signal, timeout }) : given
+    const commitment = await commitmentOf(opening)
     const authorization = await calls.get(id, { retries, signal, timeout })
     const deadline = passGate(authorization, { id, commitment, now: now() })
     if (options.signal?.aborted) {

@@ -9,7 +9,8 @@ export const routePath = (parts: TemplateStringsArray, ...segments: ReadonlyArra
 
 const encodeSegment = (segment: unknown): string => {
   if (typeof segment !== "string") {
-    const given = segment instanceof Promise ? "a promise: await it" : `something of type ${typeof segment}`
+    const isPromise = typeof (segment as PromiseLike<unknown> | null | undefined)?.then === "function"
+    const given = isPromise ? "a promise: await it" : `something of type ${typeof segment}`
     throw invalidArgument(`an identifier must be a text, and was given as ${given}`)
   }
   if (segment === "" || segment === "." || segment === "..") {

@@ -75,7 +75,7 @@ describe("a write", () => {
     assert.isTrue(failure.retryable)
     assert.match(
       failure.message,
-      /POST \/v1\/mandates: fetch failed \(connect ECONNREFUSED\)\. Whether it was carried out is unknown/u
+      /POST https:\/\/api\.example\/prefix\/v1\/mandates: fetch failed \(connect ECONNREFUSED\)\. If it is always so, check baseUrl\. Whether it was carried out is unknown/u
     )
     await svc.mandates.create(INPUT, { idempotencyKey: failure.idempotencyKey })
     assert.lengthOf(new Set(sent.map(({ headers }) => headers.get("idempotency-key"))), 1)
@@ -185,6 +185,54 @@ describe("a failure", () => {
   })
 })
 
+describe("a wrong baseUrl", () => {
+  const page = (status: number) => () =>
+    new Response("<html>secret</html>", { status, headers: { "content-type": "text/html; charset=utf-8" } })
+  const refused = () => {
+    throw new TypeError("fetch failed", {
+      cause: Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })
+    })
+  }
+
+  it.each([
+    ["a page", page(200), "mandates/mnd_1 was answered 200 (text/html)", "check https://api.example/prefix"],
+    ["no page", page(404), "mandates/mnd_1 was answered 404 (text/html)", "check https://api.example/prefix"],
+    ["nothing", () => new Response(null, { status: 404 }), "404 (without a content type)", "check https"],
+    [
+      "no route",
+      problem(404, "not_found"),
+      "is no route of the API",
+      "check baseUrl, https://api.example/prefix"
+    ],
+    [
+      "nobody",
+      refused,
+      "GET https://api.example/prefix/v1/mandates/mnd_1: fetch failed (ECONNREFUSED)",
+      "check baseUrl"
+    ]
+  ])("that reaches %s is named with what was reached", async (_, step, reached, remedy) => {
+    const failure = await failureOf(clientOf(step).svc.mandates.get("mnd_1", { retries: 0 }))
+    assert.include(failure.message, reached)
+    assert.include(failure.message, remedy)
+    assert.notInclude(failure.message, "secret")
+  })
+
+  it("is not spoken of where the service's route has no such resource", async () => {
+    const answer = problem(404, "not_found", { instance: "/v1/mandates/{mandate_id}" })
+    const { message } = await failureOf(clientOf(answer).svc.mandates.get("mnd_1"))
+    assert.strictEqual(message, "A title. What is wrong (not_found, request req-1)")
+  })
+
+  it("does not show the query", async () => {
+    const { message } = await failureOf(
+      clientOf(page(404))
+        .svc.mandates.list({ subject_reference: "user_1" })
+        .then(() => undefined)
+    )
+    assert.notInclude(message, "user_1")
+  })
+})
+
 describe("the time of an attempt", () => {
   it("ends an attempt that is not answered, and another one follows", async () => {
     const { sent, svc } = clientOf(silence, json({ id: "mnd_1" }))
@@ -258,6 +306,59 @@ describe("a signal", () => {
   })
 })
 
+describe("a storeOpening that does not end", () => {
+  const PROPOSAL = {
+    external_reference: "order-1",
+    proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+    execution_window_seconds: 900
+  }
+  const storeOpening = () => new Promise<never>(() => {})
+
+  it("is given up with the time of the call, or with its signal, and nothing is sent", async () => {
+    const { sent, svc } = clientOf()
+    const late = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, { storeOpening, timeout: 1, idempotencyKey: "k" })
+    )
+    assert.deepStrictEqual([late.code, late.retryable, late.idempotencyKey], ["timeout", true, "k"])
+    const controller = new AbortController()
+    const given = { storeOpening, signal: controller.signal, idempotencyKey: "k" }
+    const waiting = failureOf(svc.authorizations.propose("mnd_1", PROPOSAL, given))
+    controller.abort("enough")
+    const aborted = await waiting
+    assert.deepStrictEqual([aborted.code, aborted.cause, aborted.idempotencyKey], ["aborted", "enough", "k"])
+    assert.include(aborted.message, "Nothing was sent")
+    assert.lengthOf(sent, 0)
+  })
+
+  it("sends nothing when it does end, after the abort", async () => {
+    const controller = new AbortController()
+    const { sent, svc } = clientOf()
+    const aborted = await failureOf(
+      svc.authorizations.propose("mnd_1", PROPOSAL, {
+        storeOpening: async () => controller.abort("enough"),
+        signal: controller.signal
+      })
+    )
+    assert.deepStrictEqual([aborted.code, sent.length], ["aborted", 0])
+  })
+
+  it("is not even asked under bounds that are none, or a signal that was aborted before", async () => {
+    let asked = 0
+    const { sent, svc } = clientOf()
+    for (const [bounds, code] of [
+      [{ timeout: 0 }, "invalid_argument"],
+      [{ signal: new AbortController() as never }, "invalid_argument"],
+      [{ signal: AbortSignal.abort() }, "aborted"]
+    ] as const) {
+      const refused = await failureOf(
+        svc.authorizations.propose("mnd_1", PROPOSAL, { ...bounds, storeOpening: async () => asked++ })
+      )
+      assert.strictEqual(refused.code, code)
+    }
+    assert.deepStrictEqual([asked, sent.length], [0, 0])
+  })
+})
+
 describe("Retry-After", () => {
   it("beyond what is waited for is left to the caller", async () => {
     const { sent, svc } = clientOf(problem(429, "rate_limited", {}, { "retry-after": "61" }))
@@ -272,11 +373,28 @@ describe("what is given by mistake", () => {
     const misspelt = await failureOf(svc.mandates.create(INPUT, { idempotency_key: "order-1" } as never))
     assert.strictEqual(misspelt.code, "invalid_argument")
     assert.include(misspelt.message, "idempotencyKey")
-    const promised = await failureOf(svc.mandates.get(Promise.resolve("mnd_1") as never))
-    assert.strictEqual(promised.code, "invalid_argument")
-    assert.include(promised.message, "await it")
-    const signal = new AbortController() as never
-    assert.strictEqual((await failureOf(svc.mandates.list({}, { signal }))).code, "invalid_argument")
+    // biome-ignore lint/suspicious/noThenProperty: a query builder that is awaited is no promise of the language.
+    const query = { then: (resolve: (id: string) => void) => resolve("mnd_1") }
+    const never = async (): Promise<never> => assert.fail("nothing is run")
+    for (const promise of [Promise.resolve("mnd_1"), query] as ReadonlyArray<unknown>)
+      for (const call of [
+        svc.mandates.get(promise as never),
+        svc.execute(promise as never, never, { opening: "" })
+      ]) {
+        const promised = await failureOf(call)
+        assert.strictEqual(promised.code, "invalid_argument")
+        assert.include(promised.message, "await it")
+      }
+    for (const none of [undefined, null, 7, {}])
+      assert.include(
+        (await failureOf(svc.execute(none as never, never, { opening: "" }))).message,
+        "execute takes an authorization"
+      )
+    for (const signal of [new AbortController(), null, { addEventListener: () => undefined }])
+      assert.strictEqual(
+        (await failureOf(svc.mandates.list({}, { signal: signal as never }))).code,
+        "invalid_argument"
+      )
     assert.lengthOf(sent, 0)
     for (const apiKey of [undefined, null, "", "svc test", 7])
       assert.throws(() => createClient({ baseUrl: "https://api.example", apiKey } as never), /apiKey/u)

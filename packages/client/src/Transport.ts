@@ -48,6 +48,7 @@ export type Transport = <A>(operation: Operation, options?: WriteOptions) => Pro
 /** A request that is ready to be sent, the same for every attempt. */
 interface PreparedRequest {
   readonly operation: Operation
+  readonly baseUrl: string
   readonly init: RequestInit
   readonly idempotencyKey: string | undefined
 }
@@ -76,18 +77,21 @@ export const jsonText = (body: unknown): string => {
 }
 
 /** The body is written down here, so that whatever happens to the input later, every attempt sends the same. */
-const prepare = (operation: Operation, apiKey: string, given: string | undefined): PreparedRequest => {
+const prepare = (
+  operation: Operation,
+  { apiKey, baseUrl }: TransportSettings,
+  given: string | undefined
+): PreparedRequest => {
   const idempotencyKey = keyOf(operation, given)
   const headers: Record<string, string> = { accept: "application/json", authorization: `Bearer ${apiKey}` }
   if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
   // A cache in between must not answer for the service.
   if (operation.method === "GET") headers["cache-control"] = "no-cache"
-  if (operation.body === undefined) {
-    return { operation, idempotencyKey, init: { method: operation.method, headers, redirect: "manual" } }
-  }
+  const init: RequestInit = { method: operation.method, headers, redirect: "manual" }
+  if (operation.body === undefined) return { operation, baseUrl, idempotencyKey, init }
   headers["content-type"] = "application/json"
   const body = jsonText(operation.body)
-  return { operation, idempotencyKey, init: { method: operation.method, headers, body, redirect: "manual" } }
+  return { operation, baseUrl, idempotencyKey, init: { ...init, body } }
 }
 
 const parseObject = (text: string): Readonly<Record<string, unknown>> | undefined => {
@@ -117,9 +121,22 @@ const problemMessage = (
   return `${parts.join(". ")} (${problem.code}${requestId === undefined ? "" : `, request ${requestId}`})`
 }
 
+/** A problem of the service names the route in `instance`, unless there is none at that address. */
+const isWithoutRoute = (problem: Readonly<Record<string, unknown>>): boolean =>
+  problem.code === "not_found" && problem.instance === undefined
+
+const noRoute = (request: PreparedRequest): string =>
+  `. ${placeOf(request)} is no route of the API: check baseUrl, ${request.baseUrl}, for its host and its path`
+
+/** Characters of a media type that an error shows at most. */
+const MEDIA_TYPE_MAX_CHARACTERS = 64
+
+const mediaTypeOf = ({ headers }: Response): string =>
+  headers.get("content-type")?.split(";")[0]?.trim().slice(0, MEDIA_TYPE_MAX_CHARACTERS) ||
+  "without a content type"
+
 /** The error that a response other than the expected success stands for. */
 const errorOf = (request: PreparedRequest, response: Response, text: string): SvcError => {
-  const { method, path } = request.operation
   const { status } = response
   const problem = parseObject(text)
   const requestId = textOf(problem?.request_id) ?? response.headers.get("x-request-id") ?? undefined
@@ -133,7 +150,7 @@ const errorOf = (request: PreparedRequest, response: Response, text: string): Sv
     return new SvcError({
       ...shared,
       code: problem.code,
-      message: problemMessage(problem, requestId),
+      message: problemMessage(problem, requestId) + (isWithoutRoute(problem) ? noRoute(request) : ""),
       retryable: problem.retryable,
       errors: faultsOf(problem.errors),
       currentState: textOf(problem.current_state),
@@ -143,33 +160,39 @@ const errorOf = (request: PreparedRequest, response: Response, text: string): Sv
   return new SvcError({
     ...shared,
     code: "unexpected_response",
-    message: `${method} ${pathAlone(path)} was answered ${status} by something other than the service`,
+    message: `${placeOf(request)} was answered ${status} (${mediaTypeOf(response)}) by something other than the service. It is a proxy in between, or baseUrl is not the address of the API: check ${request.baseUrl}`,
     // A success that cannot be read may be the service's, cut short: it is safe to ask again.
     retryable: RETRYABLE_STATUSES.has(status) || (status >= 200 && status < 300)
   })
 }
 
-const pathAlone = (path: string): string => path.split("?")[0] ?? path
+/** Method and address, without the query. */
+const placeOf = ({ baseUrl, operation: { method, path } }: PreparedRequest): string =>
+  `${method} ${baseUrl}${path.split("?")[0]}`
 
 /** What a failure says, with what is behind it: fetch itself says little more than that it failed. */
 const wordsOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
-  return cause.cause instanceof Error ? `${cause.message} (${cause.cause.message})` : cause.message
+  if (!(cause.cause instanceof Error)) return cause.message
+  // Where several addresses were tried, Node has a code and no message.
+  const { code, message } = cause.cause as Error & { readonly code?: unknown }
+  return `${cause.message} (${message || code})`
 }
 
 /** The error of an attempt that brought no response. */
 const lostAttempt = (request: PreparedRequest, signal: AbortSignal | undefined, cause: unknown): SvcError => {
-  const { method, path } = request.operation
-  const { idempotencyKey } = request
-  const unknown = method === "GET" ? "" : ". Whether it was carried out is unknown"
+  const { idempotencyKey, operation } = request
+  const unknown = operation.method === "GET" ? "" : ". Whether it was carried out is unknown"
   const repeat = idempotencyKey === undefined ? "" : ": repeat it with the same input and idempotencyKey"
-  const to = `to ${method} ${pathAlone(path)}`
+  const to = `to ${placeOf(request)}`
   if (signal?.aborted) {
     const message = `The wait for an answer ${to} was aborted${unknown}${repeat}`
     return new SvcError({ code: "aborted", message, idempotencyKey, cause })
   }
   const isLate = cause instanceof TimeIsOver
-  const what = isLate ? `No answer ${to}: ${cause.message}` : `No whole answer ${to}: ${wordsOf(cause)}`
+  const what = isLate
+    ? `No answer ${to}: ${cause.message}`
+    : `No whole answer ${to}: ${wordsOf(cause)}. If it is always so, check baseUrl`
   const code = isLate ? "timeout" : "network_error"
   return new SvcError({ code, message: `${what}${unknown}${repeat}`, retryable: true, idempotencyKey, cause })
 }
@@ -188,7 +211,7 @@ const attempt = async <A>(
 ): Promise<A | SvcError> => {
   try {
     return await withTimeLimit(timeout, signal, async (limit) => {
-      const url = settings.baseUrl + request.operation.path
+      const url = request.baseUrl + request.operation.path
       const response = await settings.fetch(url, { ...request.init, signal: limit })
       return answerOf<A>(request, response, await response.text())
     })
@@ -214,11 +237,14 @@ const checkNames = (options: object): void => {
   }
 }
 
+const isAbortSignal = (signal: AbortSignal | null): boolean =>
+  typeof signal?.aborted === "boolean" && typeof signal.addEventListener === "function"
+
 /** Throws `invalid_argument` for bounds that are none, and for options that there are not. */
 export const checkLimits = (options: RequestOptions): void => {
   checkNames(options)
   const { retries = 0, signal, timeout = 1 } = options
-  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+  if (signal !== undefined && !isAbortSignal(signal)) {
     throw invalidArgument(
       "signal must be an AbortSignal: the signal of an AbortController, not the controller"
     )
@@ -233,7 +259,7 @@ export const makeTransport =
   async <A>(operation: Operation, options: WriteOptions = {}): Promise<A> => {
     checkLimits(options)
     const { retries = settings.retries, signal } = options
-    const request = prepare(operation, settings.apiKey, options.idempotencyKey)
+    const request = prepare(operation, settings, options.idempotencyKey)
     const abortedBecause = (reason: unknown) => lostAttempt(request, signal, reason)
     return withRetries({ retries, backoff: settings.backoff, signal, abortedBecause }, () =>
       attempt<A>(settings, request, options)

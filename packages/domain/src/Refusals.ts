@@ -42,6 +42,8 @@ export class IdempotencyKeyReused extends Data.TaggedError("IdempotencyKeyReused
 export class StateConflict extends Data.TaggedError("StateConflict")<{
   readonly currentState: string
   readonly resourceId: string
+  /** The states in which it would have one. */
+  readonly needed: ReadonlyArray<string>
 }> {}
 
 /** The authorization has another outcome, and terminal outcomes never change (part 5). */

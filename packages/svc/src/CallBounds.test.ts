@@ -189,6 +189,43 @@ describe("the calls of a service and of the client", () => {
     await service.close()
   })
 
+  it("refuse a promise in place of what it gives, and are given up while an opening is stored", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const id = Promise.resolve("mnd_00000000000000000000000000") as never
+    assert.throws(() => service.forOrganization(Promise.resolve(shop.id) as never), SvcError, /await it/u)
+    const calls: ReadonlyArray<Promise<unknown>> = [
+      face.mandates.get(id),
+      face.mandates.create(Promise.resolve(newMandate("user_1")) as never),
+      face.mandates.events(id),
+      face.authorizations.list(id),
+      face.passkeys.retire("user_1", id),
+      face.webhooks.deliveries(id),
+      face.execute(id, async () => ({ outcome: "uncertain" }), { opening: "" })
+    ]
+    for (const call of calls) {
+      const { code, message } = await failureOf(call)
+      assert.strictEqual(code, "invalid_argument")
+      assert.match(message, /was given a promise: await it$/u)
+    }
+    const iterate = async () => {
+      for await (const _ of face.mandates.events(id)) assert.fail("there is nothing in it")
+    }
+    assert.strictEqual((await failureOf(iterate())).code, "invalid_argument")
+
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { commitment: _, ...input } = (await newProposal()).proposal
+    const storeOpening = () => new Promise(() => {})
+    const late = await failureOf(face.authorizations.propose(mandate, input, { storeOpening, timeout: 1 }))
+    const controller = new AbortController()
+    const waiting = face.authorizations.propose(mandate, input, { storeOpening, signal: controller.signal })
+    controller.abort()
+    assert.deepStrictEqual([late.code, (await failureOf(waiting)).code], ["timeout", "aborted"])
+    assert.lengthOf((await face.authorizations.list(mandate)).data, 0)
+    await service.close()
+  })
+
   it("name the commitment that a proposal lacks, and the reason of a refused key", async () => {
     const shop = makeShop()
     const service = createService(shop.serviceOptions)

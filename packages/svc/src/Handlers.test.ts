@@ -1,5 +1,5 @@
-import { createServer, type Server } from "node:http"
-import type { AddressInfo } from "node:net"
+import { createServer, get, type Server } from "node:http"
+import { type AddressInfo, connect } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { createClient } from "@svc/client"
 import express from "express"
@@ -9,7 +9,7 @@ import { approvedMandate, commitReport, makeShop, newMandate, newProposal } from
 import { svcExpress } from "./express.ts"
 import { svcFastify } from "./fastify.ts"
 import { svcHono } from "./hono.ts"
-import { createService, type Service, SvcError } from "./index.ts"
+import { createService, type LogEntry, type Service, SvcError } from "./index.ts"
 import { toRouteHandlers } from "./next.ts"
 import { toNodeHandler } from "./node.ts"
 
@@ -223,6 +223,141 @@ describe("a service mounted wrongly", () => {
     assert.match(String(refused), /mount it in front of every body parser/u)
     assert.strictEqual(requests, 2)
     await closed(server)
+    await service.close()
+  })
+})
+
+describe("what mounts a service", () => {
+  it("says what to pass in place of what it was given", () => {
+    const mounts = { toNodeHandler, svcExpress, svcFastify, svcHono, toRouteHandlers }
+    for (const [name, mount] of Object.entries(mounts))
+      for (const [given, words] of [
+        [undefined, "nothing"],
+        [null, "null"],
+        [{}, "something of type object"],
+        [async () => undefined, "something of type function"],
+        [Promise.resolve(), "a promise: await it"]
+      ] as const)
+        assert.throws(
+          () => mount(given as never),
+          TypeError,
+          `${name} takes a service, as createService returns it, and was given ${words}.`
+        )
+  })
+})
+
+describe("a service that asks its host for the client's address", () => {
+  /** Sends a request line as it is, with which no `Request` can be made, and gives the status of the answer. */
+  const statusOf = (port: number, line: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(port, "localhost", () =>
+        socket.end(`${line} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`)
+      )
+      let text = ""
+      socket.setEncoding("utf8")
+      socket.on("data", (chunk) => {
+        text += chunk
+      })
+      socket.on("error", reject)
+      socket.on("close", () => resolve(Number(/^HTTP\/1\.1 (\d{3}) /u.exec(text)?.[1])))
+    })
+
+  it("answers whatever request line it is sent, and asks for what a Request can be", async () => {
+    const logged: Array<LogEntry> = []
+    const asked: Array<string> = []
+    const shop = makeShop({
+      logger: (entry) => logged.push(entry),
+      clientAddress: ({ method, url }) => {
+        asked.push(`${method} ${url}`)
+        return "192.0.2.1"
+      }
+    })
+    const service = createService(shop.serviceOptions)
+    const server = await listening(createServer(toNodeHandler(service)))
+    const port = portOf(server)
+    const base = "http://localhost:3000"
+    for (const [line, status, request] of [
+      ["GET /mandates/healthz", 200, `GET ${base}/mandates/healthz`],
+      ["GET http://elsewhere.example/mandates/healthz", 200, `GET ${base}/mandates/healthz`],
+      ["TRACE /mandates/healthz", 405, undefined],
+      ["OPTIONS *", 404, undefined],
+      ["GET *", 404, undefined],
+      // Node itself refuses the authority form.
+      ["GET localhost:3000", 400, undefined],
+      ["GET //", 404, `GET ${base}//`],
+      ["GET //elsewhere.example/mandates/healthz", 404, `GET ${base}//elsewhere.example/mandates/healthz`],
+      ["GET /mandates//healthz", 404, `GET ${base}/mandates//healthz`],
+      ["GET /mandates%2Fhealthz", 404, `GET ${base}/mandates%2Fhealthz`],
+      ["GET /mandates/v1%2Fmandates", 404, `GET ${base}/mandates/v1%2Fmandates`],
+      ["GET /mandates/v1/mandates/%2F", 401, `GET ${base}/mandates/v1/mandates/%2F`],
+      ["GET /mandates/%ff", 400, `GET ${base}/mandates/%ff`],
+      ["GET http://%/mandates/healthz", 200, `GET ${base}/mandates/healthz`]
+    ] as ReadonlyArray<readonly [string, number, string | undefined]>) {
+      asked.length = 0
+      assert.strictEqual(await statusOf(port, line), status, line)
+      assert.deepStrictEqual(asked, request === undefined ? [] : [request], line)
+    }
+    assert.isEmpty(logged.filter(({ level }) => level === "error" || level === "warn"))
+    await closed(server)
+    await service.close()
+  })
+})
+
+describe("a service whose faces have one path", () => {
+  it("tells them apart by the host, however that is written", async () => {
+    const shop = makeShop({
+      baseUrl: "https://api.shop.example",
+      approvalUrl: "https://approve.shop.example"
+    })
+    const service = createService(shop.serviceOptions)
+    const server = await listening(createServer(toNodeHandler(service)))
+    const statusOf = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        get({ port: portOf(server), host: "localhost", path: "/docs", headers: { host } }, (response) => {
+          response.resume()
+          resolve(response.statusCode)
+        }).on("error", reject)
+      })
+    const approval = [
+      "approve.shop.example",
+      "APPROVE.Shop.Example",
+      "approve.shop.example.",
+      "approve.shop.example:443",
+      "Approve.shop.example.:443"
+    ]
+    const api = [
+      "api.shop.example",
+      "approve.shop.example:8443",
+      "approve.shop.example..",
+      "approve.shop.example.evil.example",
+      "approve.shop.example/",
+      "x:443"
+    ]
+    // Only the API has documents.
+    for (const host of approval) assert.strictEqual(await statusOf(host), 404, host)
+    for (const host of api) assert.strictEqual(await statusOf(host), 200, host)
+    for (const host of approval) {
+      const answer = await service.fetch(new Request(`https://${host}/docs`))
+      assert.strictEqual(answer.status, 404, host)
+    }
+    await closed(server)
+    await service.close()
+  })
+})
+
+describe("a client of a service", () => {
+  it("is told to check baseUrl when it has that of the approval page, or none of the paths", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const fetch = (url: string, init: RequestInit) => service.fetch(new Request(url, init))
+    for (const baseUrl of ["http://localhost:3000/approvals", "http://localhost:3000"]) {
+      const { mandates } = createClient({ baseUrl, apiKey: "svc_test_key", fetch })
+      for (const call of [() => mandates.get("mnd_1"), () => mandates.create(newMandate("user_1"))]) {
+        const refused = (await call().catch((error: unknown) => error)) as SvcError
+        assert.deepStrictEqual([refused.code, refused.status], ["not_found", 404])
+        assert.include(refused.message, `is no route of the API: check baseUrl, ${baseUrl},`)
+      }
+    }
     await service.close()
   })
 })

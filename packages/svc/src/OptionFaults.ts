@@ -1,10 +1,19 @@
 import { didYouMean } from "@svc/protocol/DidYouMean"
+import { isThenable } from "./Thenable.ts"
 
 /* What is wrong with options of any shape, for hosts without a compiler: sentences that name the option and say what to do. */
 
 export type Faults = ReadonlyArray<string>
 
 type Members = Readonly<Record<string, unknown>>
+
+/** What a value given by mistake is, in words. */
+export const givenWords = (value: unknown): string => {
+  if (isThenable(value)) return "a promise: await it"
+  if (value === undefined) return "nothing"
+  if (value === null) return "null"
+  return Array.isArray(value) ? "a list" : `something of type ${typeof value}`
+}
 
 /** Most names that are listed where none is close to an unknown one. */
 const MAX_LISTED_NAMES = 8

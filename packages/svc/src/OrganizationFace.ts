@@ -1,3 +1,4 @@
+import { SvcError } from "@svc/client"
 import {
   type Calls,
   type ExecutingCalls,
@@ -57,6 +58,7 @@ import {
   readWebhookEndpoint,
   rotateWebhookSecret
 } from "@svc/domain/programs/WebhookEndpoints"
+import { ValidationFailed } from "@svc/domain/Refusals"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import { LIST_LIMIT_DEFAULT, type ListPage } from "@svc/protocol/request/ListPage"
@@ -65,6 +67,7 @@ import { Effect } from "effect"
 import type { Caller } from "./CallBounds.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import { svcErrorOf } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 
 /**
  * The resources of an organization as typed calls without HTTP, the same as those of the client: code that takes a `Calls`
@@ -152,6 +155,17 @@ type Ways = ReturnType<typeof makeWays>
 const at = <Query extends PageOptions>(query: Query, cursor: string | undefined): Query =>
   cursor === undefined ? query : { ...query, cursor }
 
+/** The faults of a query, at the member that the caller gave: its program has another name for it. */
+const namedAsGiven = <Refusal extends DomainRefusal>(refusal: Refusal): Refusal | ValidationFailed =>
+  refusal instanceof ValidationFailed
+    ? new ValidationFailed({
+        errors: refusal.errors.map((fault) => ({
+          ...fault,
+          pointer: fault.pointer.replace(/^\/subjectReference$/u, "/subject_reference")
+        }))
+      })
+    : refusal
+
 const mandateCalls = ({ read, write }: Ways): Calls["mandates"] => ({
   create: (input, options) => write(createMandate, input, options),
   get: (mandateId, options) =>
@@ -161,7 +175,10 @@ const mandateCalls = ({ read, write }: Ways): Calls["mandates"] => ({
       const { state, subject_reference: subjectReference, ...page } = at(query, cursor)
       return read<Page<Mandate>>(
         (organization) =>
-          listMandates({ organization, ...pageOf(page), ...given({ state, subjectReference }) }),
+          Effect.mapError(
+            listMandates({ organization, ...pageOf(page), ...given({ state, subjectReference }) }),
+            namedAsGiven
+          ),
         options
       )
     }),
@@ -283,14 +300,31 @@ const eventCalls = ({ read }: Ways): Calls["events"] => ({
     })
 })
 
+/** The same calls. They reject where a promise is given for what it resolves with: somebody forgot an `await`. */
+const refusingPromises = <Group extends object>(of: string, group: Group): Group => {
+  const guarded = Object.entries(group).map(([name, call]) => [
+    name,
+    (...given: ReadonlyArray<unknown>) =>
+      given.some(isThenable)
+        ? makeListing(async () => {
+            throw promiseGiven(`${of}.${name}`)
+          })
+        : call(...given)
+  ])
+  return Object.fromEntries(guarded) as Group
+}
+
+const promiseGiven = (to: string): SvcError =>
+  new SvcError({ code: "invalid_argument", message: `${to} was given a promise: await it` })
+
 /** Typed calls by what runs their programs. */
 export const makeCalls = (call: Caller): Calls => {
   const ways = makeWays(call)
   return {
-    mandates: mandateCalls(ways),
-    authorizations: authorizationCalls(ways),
-    passkeys: passkeyCalls(ways),
-    webhooks: webhookCalls(ways),
-    events: eventCalls(ways)
+    mandates: refusingPromises("mandates", mandateCalls(ways)),
+    authorizations: refusingPromises("authorizations", authorizationCalls(ways)),
+    passkeys: refusingPromises("passkeys", passkeyCalls(ways)),
+    webhooks: refusingPromises("webhooks", webhookCalls(ways)),
+    events: refusingPromises("events", eventCalls(ways))
   }
 }

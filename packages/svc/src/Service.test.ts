@@ -12,11 +12,11 @@ import {
   RETURN_ORIGIN
 } from "../test/Shop.ts"
 import { layer, readMandate } from "./effect.ts"
-import { createService, type Service, SvcError } from "./index.ts"
+import { createService, type LogEntry, type Service, SvcError } from "./index.ts"
 import { memory } from "./memory.ts"
 import { pglite } from "./pglite.ts"
 import { ServiceParts } from "./Service.ts"
-import { StoreLayer } from "./Store.ts"
+import { StoreIdentity, StoreLayer } from "./Store.ts"
 
 const refusalOf = async (call: Promise<unknown>): Promise<SvcError> => {
   const outcome = await call.then(
@@ -141,9 +141,24 @@ describe("a service", () => {
     assert.strictEqual((await refusalOf(second.forOrganization(one.id).mandates.get(id))).code, "not_found")
     await first.close()
     assert.lengthOf((await second.forOrganization(one.id).mandates.list()).data, 0)
+    const third = createService(makeShop().serviceOptions)
     const turnsOf = (service: Service) => service[ServiceParts].runtime.run(StreamTurns)
-    assert.notStrictEqual(await turnsOf(second), await turnsOf(createService(other.serviceOptions)))
-    await second.close()
+    assert.notStrictEqual(await turnsOf(second), await turnsOf(third))
+    await Promise.all([second.close(), third.close()])
+  })
+
+  it("takes no store of another one that is lost with it, also after that was closed", async () => {
+    for (const store of [memory(), pglite()]) {
+      const { serviceOptions } = makeShop({ store })
+      // What is refused for another reason has taken nothing.
+      assert.throws(() => createService({ ...serviceOptions, baseUrl: "" }), /baseUrl must be a URL/u)
+      const first = createService(serviceOptions)
+      const again = () => createService({ ...serviceOptions, store: { ...store } })
+      assert.throws(again, TypeError, "make one for each, as memory() does")
+      assert.throws(() => layer(serviceOptions), TypeError, "belongs to a service that was made before")
+      await first.close()
+      assert.throws(again, TypeError)
+    }
   })
 
   it("answers callers with an API key, and nobody without one", async () => {
@@ -208,32 +223,65 @@ describe("a service", () => {
       },
       async () => "192.0.2.1",
       () => Promise.reject(new Error("no address")),
+      // biome-ignore lint/suspicious/noThenProperty: what a query builder returns.
+      () => ({ then: (_: unknown, reject: (reason: unknown) => void) => reject(new Error("no address")) }),
       () => {
         throw Object.create(null)
       },
       () => ({})
     ]) {
-      const logged: Array<string> = []
+      const logged: Array<LogEntry> = []
       const shop = makeShop({
         clientAddress: clientAddress as never,
-        logger: ({ level, message }) => level === "error" && logged.push(message)
+        logger: (entry) => entry.level === "error" && logged.push(entry)
       })
       const service = createService(shop.serviceOptions)
       const ask = () => service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
-      assert.strictEqual((await ask()).status, 401)
-      assert.strictEqual((await ask()).status, 401)
+      const answers = [await ask(), await ask()]
+      assert.deepStrictEqual(
+        answers.map(({ status }) => status),
+        [401, 401]
+      )
       assert.lengthOf(logged, 1)
-      assert.include(logged[0], "clientAddress")
+      assert.include(logged[0]?.message, "clientAddress")
+      assert.strictEqual(logged[0]?.facts.request_id, answers[0]?.headers.get("x-request-id"))
       await service.close()
     }
   })
 
-  it("goes on though the promise of its host's logger rejects", async () => {
-    const shop = makeShop({ logger: () => Promise.reject(new Error("the log is full")) as never })
-    const service = createService(shop.serviceOptions)
-    const answer = await service.fetch(new Request("http://localhost:3000/mandates/healthz"))
-    assert.strictEqual(answer.status, 200)
-    await service.close()
+  it("goes on though what its host's logger returns rejects or never resolves, a promise or like one", async () => {
+    const full = new Error("the log is full")
+    const unhandled: Array<unknown> = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on("unhandledRejection", note)
+    for (const outcome of [
+      Promise.reject(full),
+      // biome-ignore lint/suspicious/noThenProperty: what a query builder returns.
+      { then: (_: unknown, reject: (reason: unknown) => void) => reject(full) },
+      {
+        // biome-ignore lint/suspicious/noThenProperty: what a query builder returns.
+        then: () => {
+          throw full
+        }
+      },
+      {
+        // biome-ignore lint/suspicious/noThenProperty: what a query builder returns.
+        get then() {
+          throw full
+        }
+      },
+      // biome-ignore lint/suspicious/noThenProperty: what a query builder returns.
+      { then: () => undefined }
+    ]) {
+      const shop = makeShop({ logger: () => outcome as never })
+      const service = createService(shop.serviceOptions)
+      const answer = await service.fetch(new Request("http://localhost:3000/mandates/healthz"))
+      assert.strictEqual(answer.status, 200)
+      await service.close()
+    }
+    await new Promise((resolve) => setTimeout(resolve))
+    process.off("unhandledRejection", note)
+    assert.deepStrictEqual(unhandled, [])
   })
 
   it("keeps its options as they were when it was made", async () => {
@@ -355,8 +403,9 @@ describe("a service", () => {
         Scope.provide(folders)
       )
     )
+    const { [StoreIdentity]: _, ...shared } = working
     const store = {
-      ...working,
+      ...shared,
       [StoreLayer]: (() => Layer.succeedContext(services)) as unknown as (typeof working)[typeof StoreLayer],
       outlivesProcess: true
     }

@@ -7,26 +7,27 @@ import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
-import type { DomainRefusal, ProblemFacts } from "@svc/domain/programs/RefusalProblem"
+import type { DomainRefusal } from "@svc/domain/programs/RefusalProblem"
 import { BillingAccountRequired } from "@svc/domain/Refusals"
-import { problemHeaders, problemOf, Refused, refusing } from "@svc/http-server/http/ProblemResponse"
-import { makeRequestId, REQUEST_ID_HEADER } from "@svc/http-server/http/RequestId"
+import { Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
-import { PROBLEM_MEDIA_TYPE } from "@svc/protocol/Problem"
 import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { verifyEvidence } from "@svc/verifier"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
 import { withinTransaction } from "./HostTransaction.ts"
+import { notOpenError } from "./NotOpen.ts"
+import { givenWords, isObject } from "./OptionFaults.ts"
 import { makeCalls, type OrganizationFace } from "./OrganizationFace.ts"
-import { faceOf, makeApp, type ServiceApp } from "./ServiceApp.ts"
+import { faceOf as faceOfPath, makeApp, type ServiceApp } from "./ServiceApp.ts"
+import { makeFetch } from "./ServiceFetch.ts"
 import type { ServiceOptions } from "./ServiceOptions.ts"
-import { makeRuntime, ServiceClosed, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
+import { makeRuntime, type RunEffect, type ServiceRuntime, type Services } from "./ServiceRuntime.ts"
 import { type Mounts, settingsOf } from "./ServiceSettings.ts"
+import { takeStore } from "./Store.ts"
 import { svcErrorOf } from "./SvcError.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
@@ -35,8 +36,9 @@ export const ServiceParts: unique symbol = Symbol("svc/ServiceParts")
 /** A service: its API and approval page as a web-standard handler, and its resources as typed calls. */
 export interface Service {
   /**
-   * Answers a request for the API or the approval page with the path that `baseUrl` and `approvalUrl` give them. Never
-   * rejects: while the store cannot be opened it answers 503, and the next request tries again.
+   * Answers a request for the API or the approval page with the path that `baseUrl` and `approvalUrl` give them. While the
+   * store cannot be opened it answers 503, and the next request tries again. It rejects only if the request's signal is
+   * aborted, with the signal's reason: a write is then recorded whole, or not at all.
    */
   readonly fetch: (request: Request) => Promise<Response>
   /** The resources of an organization. Throws an `SvcError` for anything but a string. */
@@ -73,8 +75,8 @@ export interface Service {
   /** Opens the store and starts the workers, which the first call does otherwise. Rejects if the store cannot be opened. */
   readonly ready: () => Promise<void>
   /**
-   * Lets calls and `fetch` finish, stops the workers and closes the store; what comes later is refused. A host that uses
-   * `toNodeHandler` closes its server first.
+   * Lets calls, transactions, executions and answers under way finish, for 12 s at most, then stops the workers and closes
+   * the store. What comes meanwhile and later is refused. A host that uses `toNodeHandler` closes its server first.
    */
   readonly close: () => Promise<void>
   readonly [ServiceParts]: {
@@ -134,7 +136,7 @@ const refuseOtherThanText = (id: unknown): void => {
   if (typeof id === "string") return
   throw svcErrorOf({
     code: "validation_failed",
-    detail: `forOrganization takes the identifier of an organization as a string, and was given ${id === null ? "null" : typeof id}.`
+    detail: `forOrganization takes the identifier of an organization as a string, and was given ${givenWords(id)}.`
   })
 }
 
@@ -147,18 +149,9 @@ const errorOf = (cause: Cause.Cause<Refused>, idempotencyKey: string | undefined
   return svcErrorOf(refused ?? { code: "internal_error" }, { idempotencyKey })
 }
 
-/** `Retry-After` while the store cannot be opened, in seconds. */
-const NOT_OPEN_RETRY_SECONDS = 1
-
-/** The refusal of what comes to a service that is closed, or whose store cannot be opened now. */
-const notOpen = (fault: unknown): ProblemFacts => ({
-  code: "store_unavailable",
-  ...(fault instanceof ServiceClosed ? { detail: "The service is closed." } : {}),
-  retryAfterSeconds: NOT_OPEN_RETRY_SECONDS
-})
-
+/** Runs a program of a call. */
 const makeRun =
-  (runtime: ServiceRuntime) =>
+  (runEffect: RunEffect) =>
   async <A>(
     program: Effect.Effect<A, DomainRefusal | Refused, Services>,
     idempotencyKey?: string
@@ -168,10 +161,8 @@ const makeRun =
         ? Effect.logError("a call failed unexpectedly", cause)
         : Effect.void
     )
-    const exit = await runtime.run(Effect.exit(logged)).catch((cause: unknown) => {
-      const isClosed = cause instanceof ServiceClosed
-      // One that was closed stays so, unlike one whose store is away.
-      throw svcErrorOf(notOpen(cause), { idempotencyKey, cause, ...(isClosed ? { retryable: false } : {}) })
+    const exit = await runEffect(Effect.exit(logged)).catch((fault: unknown) => {
+      throw notOpenError(fault, idempotencyKey)
     })
     if (Exit.isSuccess(exit)) return exit.value
     throw errorOf(exit.cause, idempotencyKey)
@@ -191,31 +182,6 @@ const untilAborted = <A, E, R>(
       return Effect.sync(() => signal.removeEventListener("abort", end))
     })
   )
-
-/** The response while the store cannot be opened. */
-export const notOpenResponse = (fault: unknown, baseUrl: string): Response => {
-  const requestId = makeRequestId()
-  const refused = notOpen(fault)
-  const problem = problemOf(refused, { requestId, baseUrl, route: undefined })
-  const headers = {
-    "content-type": PROBLEM_MEDIA_TYPE,
-    [REQUEST_ID_HEADER]: requestId,
-    ...problemHeaders(refused)
-  }
-  return new Response(JSON.stringify(problem), { status: problem.status, headers })
-}
-
-const makeFetch =
-  (runtime: ServiceRuntime, app: ServiceApp, options: ServiceOptions): Service["fetch"] =>
-  (request) =>
-    runtime
-      .run(
-        Effect.map(
-          Effect.provideService(app, HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(request)),
-          (response) => HttpServerResponse.toWeb(response, { withoutBody: request.method === "HEAD" })
-        )
-      )
-      .catch((fault: unknown) => notOpenResponse(fault, options.baseUrl))
 
 /**
  * Makes a service within this process. Throws a `TypeError` that says all that is wrong with the options; the store is opened
@@ -240,12 +206,20 @@ const makeFetch =
 export const createService = (given: ServiceOptions): Service => {
   const settings = settingsOf(given)
   const { deployment, mounts, options } = settings
+  takeStore(options.store, "createService")
   const runtime = makeRuntime(settings)
-  const run = makeRun(runtime)
+  const run = makeRun(runtime.run)
   /** What was executed in this process, whichever face executed it. */
   const executions = { begun: makeBegunExecutions() }
-  const runFor = (organizationId: string, ports: Context.Context<never>): RunFor => {
+  const runFor = (
+    organizationId: string,
+    {
+      ports = Context.empty(),
+      runEffect
+    }: { readonly ports?: Context.Context<never>; readonly runEffect: RunEffect }
+  ): RunFor => {
     refuseOtherThanText(organizationId)
+    const run = makeRun(runEffect)
     return (program, { idempotencyKey, signal }) => {
       const found = Effect.provideContext(
         Effect.flatMap(organizationNamed(organizationId), program),
@@ -254,18 +228,26 @@ export const createService = (given: ServiceOptions): Service => {
       return run(signal === undefined ? found : untilAborted(found, signal), idempotencyKey)
     }
   }
+  const faceOf = (id: string, runEffect: RunEffect): OrganizationFace =>
+    withExecution(makeCalls(boundedCalls(runFor(id, { runEffect }))), executions)
   const app = Effect.runSync(Effect.provideService(makeApp(options, mounts), Deployment, deployment))
   return {
-    fetch: makeFetch(runtime, app, options),
-    forOrganization: (id) => withExecution(makeCalls(boundedCalls(runFor(id, Context.empty()))), executions),
+    fetch: makeFetch(runtime, app, options.baseUrl),
+    forOrganization: (id) => ({
+      ...faceOf(id, runtime.run),
+      // As a whole, so that what was run is reported before the store is closed.
+      execute: (...given) => runtime.hold((runEffect) => faceOf(id, runEffect).execute(...given))
+    }),
     transaction: (client, within) =>
-      withinTransaction(runtime, options.store, client, (ports, call) =>
-        within({
-          forOrganization: (id) => {
-            const run = runFor(id, ports as Context.Context<never>)
-            return makeCalls(callsWithinTransaction((program, about) => call(() => run(program, about))))
-          }
-        })
+      runtime.hold((runEffect) =>
+        withinTransaction({ store: options.store, client, runEffect }, (ports, call) =>
+          within({
+            forOrganization: (id) => {
+              const run = runFor(id, { ports: ports as Context.Context<never>, runEffect })
+              return makeCalls(callsWithinTransaction((program, about) => call(() => run(program, about))))
+            }
+          })
+        )
       ),
     createApiKey: async (organizationId, keyOptions) => {
       const { expiresAt, scopes } = keyOptions ?? {}
@@ -317,6 +299,14 @@ const payloadOf = async (envelope: unknown, keySet: object): Promise<JsonObject>
   throw new TypeError(`The evidence is ${verdict}: ${failed?.name}: ${failed?.detail}.`)
 }
 
+/** The parts of a service. Throws a `TypeError` that says what to pass in place of what was given. */
+export const partsOf = (service: unknown, by: string): Service[typeof ServiceParts] => {
+  if (isObject(service) && ServiceParts in service) return (service as unknown as Service)[ServiceParts]
+  throw new TypeError(
+    `${by} takes a service, as createService returns it, and was given ${givenWords(service)}.`
+  )
+}
+
 /** Whether a path is one of a service's faces. */
 export const isPathOf = (service: Service, target: string, host: string | undefined): boolean =>
-  faceOf(service[ServiceParts].mounts, target, host) !== undefined
+  faceOfPath(service[ServiceParts].mounts, target, host) !== undefined

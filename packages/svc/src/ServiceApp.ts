@@ -4,23 +4,32 @@ import { makeApi } from "@svc/http-server/api/ApiServer"
 import { CallerAuthentication } from "@svc/http-server/api/CallerAuthentication"
 import { makeApprovalOrigin } from "@svc/http-server/approval/ApprovalServer"
 import { type EdgeOptions, httpEdge, targetOf } from "@svc/http-server/http/HttpEdge"
+import { requestIdOf } from "@svc/http-server/http/RequestId"
 import { type Duration, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { isHostOf } from "./HostName.ts"
 import { makeFaultLog } from "./ServiceLog.ts"
 import type { AuthenticatedCaller, ServiceOptions } from "./ServiceOptions.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import type { Mounts } from "./ServiceSettings.ts"
+import { unawaited } from "./Thenable.ts"
 
 /** Answers a request with the services of its `createService`. */
 export type ServiceApp = Effect.Effect<HttpServerResponse.HttpServerResponse, never, Services | Incoming>
 
 type Incoming = HttpServerRequest.HttpServerRequest
 
+/** The URL of a path and query as they were sent, which name no other host, however they begin. */
+const urlOf = (target: string, baseUrl: string): URL => {
+  if (!target.startsWith("/")) throw new TypeError("the target of the request is no path")
+  return new URL(new URL(baseUrl).origin + target)
+}
+
 /** A request without its body, for the functions of the host. */
 const headOf = (request: Incoming, { baseUrl }: ServiceOptions): Request =>
   request.source instanceof Request
     ? new Request(request.source.url, { method: request.source.method, headers: request.source.headers })
-    : new Request(new URL(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
+    : new Request(urlOf(targetOf(request), baseUrl), { method: request.method, headers: request.headers })
 
 /** The same, or nothing for a target or a method that no `Request` can have. */
 const headIfAny = (request: Incoming, options: ServiceOptions): Request | undefined => {
@@ -70,14 +79,16 @@ const addressBy = (
   return (request) => {
     const head = headIfAny(request, options)
     if (head === undefined) return undefined
+    const facts = { request_id: requestIdOf(request.source) }
     try {
       const address: unknown = clientAddress(head)
       if (address === undefined || typeof address === "string") return address
-      if (address instanceof Promise) address.catch(() => undefined)
-      noteFault("clientAddress must return a text or undefined: the address of the socket counts")
+      noteFault("clientAddress must return a text or undefined: the address of the socket counts", facts)
+      // That it is a promise has been said; why it rejects would be another line for each request.
+      unawaited(address, () => undefined)
     } catch (fault) {
       const why = fault instanceof Error ? fault.message : "with what is no Error"
-      noteFault(`clientAddress failed, and the address of the socket counts: ${why}`)
+      noteFault(`clientAddress failed, and the address of the socket counts: ${why}`, facts)
     }
     return undefined
   }
@@ -91,7 +102,7 @@ export const faceOf = ({ api, approval }: Mounts, target: string, host: string |
   const isOfApi = isBelow(target, api.path)
   const isOfApproval = isBelow(target, approval.path)
   if (isOfApi && isOfApproval) {
-    if (api.path === approval.path) return host === approval.url.host ? "approval" : "api"
+    if (api.path === approval.path) return isHostOf(approval.url, host) ? "approval" : "api"
     return api.path.length > approval.path.length ? "api" : "approval"
   }
   if (isOfApi) return "api"

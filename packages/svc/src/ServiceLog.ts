@@ -2,6 +2,7 @@ import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest } from "@svc/http-server/http/CurrentRequest"
 import { Cause, Effect, Logger, References } from "effect"
 import type { LogEntry } from "./ServiceOptions.ts"
+import { unawaited } from "./Thenable.ts"
 
 const LEVELS: Readonly<Record<string, LogEntry["level"]>> = {
   Fatal: "error",
@@ -31,8 +32,7 @@ const guarded =
   (log: (entry: LogEntry) => unknown) =>
   (entry: LogEntry): void => {
     try {
-      const outcome = log(entry)
-      if (outcome instanceof Promise) outcome.catch(noteFailure)
+      unawaited(log(entry), noteFailure)
     } catch (fault) {
       noteFailure(fault)
     }
@@ -44,11 +44,13 @@ const FAULT_LOG_MILLISECONDS = 10_000
 /** Logs faults that are found outside of a program, the same one only so often. */
 export const makeFaultLog = (log?: (entry: LogEntry) => void) => {
   let last = { message: "", at: 0 }
-  return (message: string): void => {
+  return (message: string, facts: LogEntry["facts"] = {}): void => {
     const at = performance.now()
     if (message === last.message && at - last.at < FAULT_LOG_MILLISECONDS) return
     last = { message, at }
-    Effect.runSync(Effect.provide(Effect.logError(message), loggerLayer(log)))
+    Effect.runSync(
+      Effect.logError(message).pipe(Effect.annotateLogs(facts), Effect.provide(loggerLayer(log)))
+    )
   }
 }
 

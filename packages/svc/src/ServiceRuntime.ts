@@ -1,3 +1,4 @@
+import { withTimeLimit } from "@svc/client/calls"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
@@ -110,13 +111,19 @@ type ServicesLayer = ReturnType<typeof servicesOf>
 /** The services that the use cases ask for. */
 export type Services = Layer.Success<ServicesLayer>
 
+/** Runs an effect with the open services, and keeps them open until it has ended. It is interrupted when a signal is aborted. */
+export type RunEffect = <A>(effect: Effect.Effect<A, never, Services>, signal?: AbortSignal) => Promise<A>
+
 /** The services of one `createService`, apart from those of any other. */
 export interface ServiceRuntime {
   /** Opens the services unless they are open; a failure is that of this attempt alone. */
   readonly opened: () => Promise<ManagedRuntime.ManagedRuntime<Services, unknown>>
-  /** Runs an effect with the open services, and keeps them open until it has ended. */
-  readonly run: <A>(effect: Effect.Effect<A, never, Services>) => Promise<A>
-  /** Lets what runs end, then closes the services. */
+  readonly run: RunEffect
+  /** Does work that runs several effects, which are still run while the services close: closing waits for the work. */
+  readonly hold: <A>(work: (run: RunEffect) => Promise<A>) => Promise<A>
+  /** Has closing wait for work, until that ends. */
+  readonly keep: (work: Promise<unknown>) => void
+  /** Waits for what is under way, {@link CLOSE_WAIT_MILLISECONDS} at most, then closes the services. */
   readonly close: () => Promise<void>
 }
 
@@ -125,16 +132,40 @@ export class ServiceClosed extends Error {
   override readonly name = "ServiceClosed"
 }
 
+/** How long `close` waits for what is under way, in milliseconds: a little longer than a call may take. */
+export const CLOSE_WAIT_MILLISECONDS = 12_000
+
+/** Work that has not ended, and a wait for all of it, with what begins meanwhile. */
+const makeUnderWay = () => {
+  const underWay = new Set<Promise<unknown>>()
+  const allEnded = async (): Promise<void> => {
+    while (underWay.size > 0) await Promise.allSettled(underWay)
+  }
+  return {
+    keep: (work: Promise<unknown>): void => {
+      underWay.add(work)
+      const end = () => underWay.delete(work)
+      work.then(end, end)
+    },
+    /** Resolves with how much is left when all has ended or the time is over. */
+    leftAfter: async (milliseconds: number): Promise<number> => {
+      // It rejects with the end of the time alone, which the number tells.
+      await withTimeLimit(milliseconds, undefined, allEnded).catch(() => undefined)
+      return underWay.size
+    }
+  }
+}
+
 /** Opens the services at first use. */
 export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
   const layer = Layer.provideMerge(servicesOf(settings), loggerLayer(settings.options.logger))
   const noteFault = makeFaultLog(settings.options.logger)
-  const underWay = new Set<Promise<unknown>>()
+  const { keep, leftAfter } = makeUnderWay()
   let current: ManagedRuntime.ManagedRuntime<Services, unknown> | undefined
-  let isClosed = false
+  /** `closing` lets held work go on. */
+  let state: "open" | "closing" | "closed" = "open"
 
-  const opened: ServiceRuntime["opened"] = async () => {
-    if (isClosed) throw new ServiceClosed("the service is closed")
+  const open: ServiceRuntime["opened"] = async () => {
     current ??= ManagedRuntime.make(layer)
     const attempt = current
     try {
@@ -149,19 +180,45 @@ export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
       throw fault
     }
   }
-  const kept = <A>(work: Promise<A>): Promise<A> => {
-    underWay.add(work)
-    const end = () => underWay.delete(work)
-    work.then(end, end)
-    return work
+  const openIn = async (...states: ReadonlyArray<typeof state>) => {
+    if (states.includes(state)) return open()
+    throw new ServiceClosed("the service is closed")
   }
+  const runIn =
+    (...states: ReadonlyArray<typeof state>): RunEffect =>
+    (effect, signal) => {
+      const work = openIn(...states).then((runtime) => {
+        signal?.throwIfAborted()
+        return runtime.runPromise(effect, { signal })
+      })
+      keep(work)
+      return work
+    }
+  const run = runIn("open")
+  const heldRun = runIn("open", "closing")
+  const close = async (): Promise<void> => {
+    state = "closing"
+    const left = await leftAfter(CLOSE_WAIT_MILLISECONDS)
+    state = "closed"
+    if (left > 0)
+      noteFault(
+        `close: the store is closed though calls, transactions or answers (${left}) have not ended after ${CLOSE_WAIT_MILLISECONDS} ms`
+      )
+    await current?.dispose()
+  }
+  let closed: Promise<void> | undefined
   return {
-    opened,
-    run: (effect) => kept(opened().then((runtime) => runtime.runPromise(effect))),
-    close: async () => {
-      isClosed = true
-      await Promise.allSettled(underWay)
-      await current?.dispose()
+    opened: () => openIn("open"),
+    run,
+    hold: (work) => {
+      const held = work(state === "open" ? heldRun : run)
+      keep(held)
+      return held
+    },
+    keep,
+    close: () => {
+      closed ??= close()
+      return closed
     }
   }
 }

@@ -61,6 +61,16 @@ const FAULTS: ReadonlyArray<readonly [string, Wrong, RegExp]> = [
   ],
   ["one origin in live", { ...LIVE, approvalUrl: "https://api.shop.example/a" }, /another origin/u],
   ["one path", { approvalUrl: "http://localhost:3000/mandates" }, /different hosts or different paths/u],
+  [
+    "one path on one host that is written in two ways",
+    { baseUrl: "http://LOCALHOST:80/approvals/", approvalUrl: "http://localhost./approvals" },
+    /different hosts or different paths/u
+  ],
+  [
+    "one origin in live that is written in two ways",
+    { ...LIVE, approvalUrl: "https://API.shop.example.:443/a" },
+    /another origin/u
+  ],
   ["an address for a host", { approvalUrl: "https://192.168.1.7/a" }, /not the address 192\.168\.1\.7/u],
   ["an IPv6 address for a host", { approvalUrl: "http://[::1]:3000/a" }, /not the address ::1/u],
   ["a foreign rpId", { rpId: "other.example" }, /rpId must be localhost, the host of approvalUrl/u],
@@ -270,12 +280,34 @@ describe("the options of a store", () => {
       /^pglite: options must be an object/u
     ],
     ["of PGlite that is empty", () => pglite({ folder: "" }), /folder must be the path/u],
-    ["for no server", () => postgres({} as never), /give one of url and pool/u],
+    ["for no server", () => postgres({} as never), /^postgres: Give one of url and pool/u],
     [
-      "for two servers",
-      () => postgres({ url: "postgres://db", pool: {} } as never),
-      /give one of url and pool/u
+      "without options",
+      () => (postgres as () => unknown)(),
+      /options must be an object\. Give one of url and pool/u
     ],
+    [
+      "with a connectionString",
+      () => postgres({ connectionString: "postgres://db" } as never),
+      /no option "connectionString": it is called url[\s\S]*Give one of url and pool/u
+    ],
+    [
+      "with ssl beside a URL",
+      () => postgres({ url: "postgres://db", ssl: true } as never),
+      /no option "ssl": .*sslmode=verify-full.*new Pool\(\{ ssl \}\)/u
+    ],
+    [
+      "with ssl alone",
+      () => postgres({ ssl: true } as never),
+      /"ssl": .*sslmode[\s\S]*Give one of url and pool/u
+    ],
+    ["with a host", () => postgres({ host: "db" } as never), /no option "host": it is part of url/u],
+    [
+      "with a pool for its options",
+      () => postgres({ query: sign } as never),
+      /this is a pool.*or \{ pool \}/u
+    ],
+    ["for two servers", () => postgres({ url: "postgres://db", pool: {} } as never), /both given/u],
     ["with another URL", () => postgres({ url: "mysql://db/x" }), /url must be postgres:/u],
     [
       "with an unknown parameter",

@@ -8,6 +8,7 @@ import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { externalSignerFaults } from "@svc/signer/ExternalSigner"
 import { MASTER_KEY_BYTES, type MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
 import { Redacted } from "effect"
+import { isHostOf } from "./HostName.ts"
 import { type Faults, isObject, throwFaults, unknownNames, wrongTypes } from "./OptionFaults.ts"
 import { organizationOf, organizationsFaults } from "./OrganizationSettings.ts"
 import { limitsFaults } from "./ServiceLimits.ts"
@@ -36,7 +37,7 @@ export interface ServiceSettings {
   readonly masterKeys: MasterKeys
 }
 
-const OPTION_NAMES: Readonly<Record<keyof ServiceOptions, true>> = {
+export const OPTION_NAMES: Readonly<Record<keyof ServiceOptions, true>> = {
   environment: true,
   baseUrl: true,
   approvalUrl: true,
@@ -90,11 +91,11 @@ const securityFaults = ({ api, approval }: Mounts, environment: unknown): Faults
       : [
           "approvalUrl must begin with https://: browsers offer passkeys nowhere else but, in test, on http://localhost."
         ]
-  if (api.url.host === approval.url.host && api.path === approval.path)
+  if (isHostOf(approval.url, api.url.host) && api.path === approval.path)
     return [...faults, "baseUrl and approvalUrl need different hosts or different paths."]
   if (environment !== "live") return faults
   if (api.url.protocol !== "https:") faults.push("baseUrl must begin with https:// in the live environment.")
-  if (api.url.origin === approval.url.origin)
+  if (api.url.protocol === approval.url.protocol && isHostOf(approval.url, api.url.host))
     faults.push(
       "approvalUrl must have another origin than baseUrl in the live environment: what runs on the origin of the API could otherwise approve in the user's place."
     )

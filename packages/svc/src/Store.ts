@@ -13,6 +13,9 @@ export const StoreLayer: unique symbol = Symbol("svc/StoreLayer")
 /** The ports of a store within a transaction of its host. */
 export const StoreWithin: unique symbol = Symbol("svc/StoreWithin")
 
+/** Identifies a store that is lost with its service, and so belongs to that one service. */
+export const StoreIdentity: unique symbol = Symbol("svc/StoreIdentity")
+
 /** What a store for tests puts in place of the service's own parts. */
 export const StoreForTests: unique symbol = Symbol("svc/StoreForTests")
 
@@ -25,10 +28,24 @@ export interface Store {
   readonly [StoreWithin]?: (
     client: HostClient
   ) => Effect.Effect<Context.Context<StoragePorts>, unknown, Scope.Scope>
+  readonly [StoreIdentity]?: object
   readonly [StoreForTests]?: {
     readonly clock: Layer.Layer<never>
     readonly transport: Layer.Layer<WebhookTransport, never, WebhookStore | SecretSealer>
   }
   /** Whether what it keeps outlives the process, so that secrets in it need a master key that does, too. */
   readonly outlivesProcess: boolean
+}
+
+const taken = new WeakSet<object>()
+
+/** Gives a store to a service. Throws a `TypeError` if it belongs to another one, which would not share what it keeps. */
+export const takeStore = (store: Store, by: string): void => {
+  const identity = store[StoreIdentity]
+  if (identity === undefined) return
+  if (taken.has(identity))
+    throw new TypeError(
+      `${by}: store belongs to a service that was made before, and nothing in memory is shared or outlives its service: make one for each, as memory() does. Services share a postgres().`
+    )
+  taken.add(identity)
 }

@@ -8,7 +8,7 @@ import { loggerLayer } from "./ServiceLog.ts"
 import type { ServiceOptions } from "./ServiceOptions.ts"
 import { type Services, servicesOf } from "./ServiceRuntime.ts"
 import { settingsOf } from "./ServiceSettings.ts"
-import { type Store, StoreLayer } from "./Store.ts"
+import { type Store, StoreLayer, takeStore } from "./Store.ts"
 
 /* The face for programs in Effect: the services that the use cases ask for, and the use cases. */
 
@@ -54,7 +54,9 @@ export type { Services } from "./ServiceRuntime.ts"
  * ```
  */
 export const layer = (options: ServiceOptions): Layer.Layer<Services, unknown> => {
-  const services = servicesOf(settingsOf(options))
+  const settings = settingsOf(options)
+  takeStore(settings.options.store, "layer")
+  const services = servicesOf(settings)
   // Not merged: the program's own log lines stay with its own loggers.
   return options.logger === undefined ? services : Layer.provide(services, loggerLayer(options.logger))
 }

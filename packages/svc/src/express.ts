@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { toNodeHandler } from "./node.ts"
-import type { Service } from "./Service.ts"
+import { partsOf, type Service } from "./Service.ts"
 
 /**
  * Middleware for Express 5, in front of `express.json()` and other body parsers. What is not below the paths of the service
@@ -16,7 +16,9 @@ import type { Service } from "./Service.ts"
  * app.use(express.json())
  * ```
  */
-export const svcExpress: (
+export const svcExpress = (
   service: Service
-) => (request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void =
-  toNodeHandler
+): ((request: IncomingMessage, response: ServerResponse, next: (error?: unknown) => void) => void) => {
+  partsOf(service, "svcExpress")
+  return toNodeHandler(service)
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { toNodeHandler } from "./node.ts"
-import { type Service, ServiceParts } from "./Service.ts"
+import { partsOf, type Service } from "./Service.ts"
 
 interface FastifyReplyLike {
   readonly raw: ServerResponse
@@ -33,11 +33,10 @@ export interface FastifyLike {
  * app.register(svcFastify(service))
  * ```
  */
-export const svcFastify =
-  (service: Service) =>
-  async (fastify: FastifyLike): Promise<void> => {
+export const svcFastify = (service: Service): ((fastify: FastifyLike) => Promise<void>) => {
+  const { api, approval } = partsOf(service, "svcFastify").mounts
+  return async (fastify) => {
     const handle = toNodeHandler(service)
-    const { api, approval } = service[ServiceParts].mounts
     fastify.removeAllContentTypeParsers()
     fastify.addContentTypeParser("*", (_request, _payload, done) => done(null))
     for (const path of new Set([api.path, approval.path])) {
@@ -49,3 +48,4 @@ export const svcFastify =
       }
     }
   }
+}

@@ -1,4 +1,5 @@
-import { isPathOf, type Service } from "./Service.ts"
+import { isPathOf, partsOf, type Service } from "./Service.ts"
+import { answerFor } from "./ServiceFetch.ts"
 
 /** What is used of Hono's context. */
 export interface HonoContextLike {
@@ -17,11 +18,14 @@ export interface HonoContextLike {
  * app.use(svcHono(service))
  * ```
  */
-export const svcHono =
-  (service: Service) =>
-  async (context: HonoContextLike, next: () => Promise<void>): Promise<Response | undefined> => {
+export const svcHono = (
+  service: Service
+): ((context: HonoContextLike, next: () => Promise<void>) => Promise<Response | undefined>) => {
+  partsOf(service, "svcHono")
+  return async (context, next) => {
     const { host, pathname, search } = new URL(context.req.raw.url)
-    if (isPathOf(service, pathname + search, host)) return service.fetch(context.req.raw)
+    if (isPathOf(service, pathname + search, host)) return answerFor(service.fetch, context.req.raw)
     await next()
     return undefined
   }
+}

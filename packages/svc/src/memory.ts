@@ -3,11 +3,11 @@ import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import { Layer } from "effect"
 import { throwFaults } from "./OptionFaults.ts"
-import { type Store, StoreLayer } from "./Store.ts"
+import { type Store, StoreIdentity, StoreLayer } from "./Store.ts"
 
 /**
- * A store in the memory of the process, for tests: everything is lost with the process, its signing key too. Each is a store
- * of its own.
+ * A store in the memory of the process, for tests: everything is lost with its service, the signing key too. Make one for each
+ * service: a second one does not take it.
  *
  * @example
  * ```ts
@@ -33,6 +33,7 @@ export const memory = (...none: ReadonlyArray<never>): Store => {
         MemoryStore.layer,
         signer === undefined ? SignerNodeCrypto.layerEphemeral : ExternalSigner.layer(signer)
       ),
+    [StoreIdentity]: {},
     outlivesProcess: false
   }
 }

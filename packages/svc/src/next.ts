@@ -1,4 +1,5 @@
-import type { Service } from "./Service.ts"
+import { partsOf, type Service } from "./Service.ts"
+import { answerFor } from "./ServiceFetch.ts"
 
 type RouteHandler = (request: Request) => Promise<Response>
 
@@ -15,6 +16,7 @@ type RouteHandler = (request: Request) => Promise<Response>
 export const toRouteHandlers = (
   service: Service
 ): Readonly<Record<"GET" | "HEAD" | "POST" | "PUT" | "DELETE", RouteHandler>> => {
-  const { fetch } = service
-  return { GET: fetch, HEAD: fetch, POST: fetch, PUT: fetch, DELETE: fetch }
+  partsOf(service, "toRouteHandlers")
+  const answer: RouteHandler = (request) => answerFor(service.fetch, request)
+  return { GET: answer, HEAD: answer, POST: answer, PUT: answer, DELETE: answer }
 }

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Scope } from "effect"
-import { isPathOf, notOpenResponse, type Service, ServiceParts } from "./Service.ts"
+import { notOpenResponse } from "./NotOpen.ts"
+import { isPathOf, partsOf, type Service, type ServiceParts } from "./Service.ts"
 
 /** A request handler of `node:http`; hosts that chain handlers get their `next` called for what is not the service's. */
 export type NodeHandler = (
@@ -13,8 +14,7 @@ export type NodeHandler = (
 type Handle = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The handler with the open services, made by the first request that finds them open. */
-const makeHandle = (service: Service): (() => Promise<Handle>) => {
-  const { app, runtime } = service[ServiceParts]
+const makeHandle = ({ app, runtime }: Service[typeof ServiceParts]): (() => Promise<Handle>) => {
   let made: Handle | undefined
   return async () => {
     const opened = await runtime.opened()
@@ -24,6 +24,14 @@ const makeHandle = (service: Service): (() => Promise<Handle>) => {
     return made
   }
 }
+
+/** Resolves when a response has been sent, or its client has left, which may have been before. */
+const sent = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    if (response.writableFinished || response.destroyed) return resolve()
+    response.once("finish", resolve)
+    response.once("close", resolve)
+  })
 
 const refuse = async (answer: Response, response: ServerResponse): Promise<void> => {
   const text = await answer.text()
@@ -48,13 +56,18 @@ const refuse = async (answer: Response, response: ServerResponse): Promise<void>
  * ```
  */
 export const toNodeHandler = (service: Service): NodeHandler => {
-  const handleOf = makeHandle(service)
+  const parts = partsOf(service, "toNodeHandler")
+  const { baseUrl, runtime } = parts
+  const handleOf = makeHandle(parts)
   return (request, response, next) => {
     const target = request.originalUrl ?? request.url ?? ""
     if (next !== undefined && !isPathOf(service, target, request.headers.host)) return next()
     handleOf().then(
-      (handle) => handle(request, response),
-      (fault: unknown) => refuse(notOpenResponse(fault, service[ServiceParts].baseUrl), response)
+      (handle) => {
+        runtime.keep(sent(response))
+        handle(request, response)
+      },
+      (fault: unknown) => refuse(notOpenResponse(fault, baseUrl), response)
     )
   }
 }

@@ -1,12 +1,12 @@
 import * as PgliteStore from "@svc/store-postgres/PgliteStore"
 import { Layer } from "effect"
 import { type Faults, isObject, throwFaults, unknownNames } from "./OptionFaults.ts"
-import { type Store, StoreLayer } from "./Store.ts"
+import { type Store, StoreIdentity, StoreLayer } from "./Store.ts"
 import { signerBeside } from "./StoreSigner.ts"
 
 /** The options of `pglite`. */
 export interface PgliteStoreOptions {
-  /** The folder of the database, which is made if it is not there. Default: none, and everything is lost with the process. */
+  /** The folder of the database, which is made if it is not there. Default: none, and everything is lost with its service. */
   readonly folder?: string
 }
 
@@ -39,6 +39,7 @@ export const pglite = (options: PgliteStoreOptions = {}): Store => {
   return {
     [StoreLayer]: (signer) =>
       Layer.provideMerge(signerBeside(signer), PgliteStore.layer(folder === undefined ? {} : { folder })),
+    ...(folder === undefined ? { [StoreIdentity]: {} } : {}),
     outlivesProcess: folder !== undefined
   }
 }

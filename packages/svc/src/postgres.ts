@@ -71,11 +71,40 @@ const isSchema = (schema: unknown): boolean =>
 const isPool = (pool: unknown): boolean =>
   typeof pool === "object" && pool !== null && "query" in pool && typeof pool.query === "function"
 
+const IN_URL = "it is part of url, postgres://user:password@host:port/database."
+const TLS =
+  'how connections are encrypted is said in url, such as "postgres://user:password@host/database?sslmode=verify-full&sslrootcert=/path/to/ca.pem", or by your own pool: { pool: new Pool({ ssl }) }.'
+const OF_BOTH = "say readConnections and writeConnections, or give a pool of your own."
+
+/** What is meant by the options that `pg` and other libraries have. */
+const FOREIGN_NAMES: ReadonlyMap<string, string> = new Map([
+  ["connectionString", "it is called url."],
+  ["uri", "it is called url."],
+  ["ssl", TLS],
+  ["tls", TLS],
+  ["sslmode", TLS],
+  ["host", IN_URL],
+  ["port", IN_URL],
+  ["user", IN_URL],
+  ["password", IN_URL],
+  ["database", IN_URL],
+  ["max", OF_BOTH],
+  ["connections", OF_BOTH]
+])
+
+const namesFaults = (options: object, known: ReadonlyArray<string>): Faults => {
+  const foreign = Object.keys(options).filter((name) => FOREIGN_NAMES.has(name))
+  return [
+    ...foreign.map((name) => `there is no option "${name}": ${FOREIGN_NAMES.get(name)}`),
+    ...unknownNames(options, [...known, ...foreign])
+  ]
+}
+
 const serverFaults = (options: Readonly<Record<string, unknown>>): Faults => {
   const { url } = options
   const fault = typeof url === "string" ? postgresUrlFault(url) : "it is no text"
   return [
-    ...unknownNames(options, Object.keys({ ...SERVER_NAMES, ...COMMON_NAMES })),
+    ...namesFaults(options, Object.keys({ ...SERVER_NAMES, ...COMMON_NAMES })),
     ...(fault === undefined ? [] : [`url must be postgres://user:password@host:port/database: ${fault}.`]),
     ...Object.entries(MOST)
       .filter(([name, most]) => {
@@ -88,14 +117,22 @@ const serverFaults = (options: Readonly<Record<string, unknown>>): Faults => {
   ]
 }
 
+const NAMES = ["pool", ...Object.keys({ ...SERVER_NAMES, ...COMMON_NAMES })]
+
+const EITHER =
+  'Give one of url and pool: { url: "postgres://user:password@host:port/database" } for connections of the service\'s own, or { pool } for those of your Pool of pg.'
+
 const faultsOf = (options: unknown): Faults => {
-  if (!isObject(options)) return ['options must be an object, such as { url: "postgres://..." } or { pool }.']
+  if (!isObject(options)) return [`options must be an object. ${EITHER}`]
   const { migrations, pool, schema, url } = options
-  if ((url === undefined) === (pool === undefined)) return ["give one of url and pool."]
+  if (url !== undefined && pool !== undefined) return [`url and pool are both given. ${EITHER}`]
+  if (url === undefined && pool === undefined) {
+    return isPool(options) ? [`this is a pool. ${EITHER}`] : [...namesFaults(options, NAMES), EITHER]
+  }
   return [
     ...(pool === undefined
       ? serverFaults(options)
-      : unknownNames(options, ["pool", ...Object.keys(COMMON_NAMES)])),
+      : namesFaults(options, ["pool", ...Object.keys(COMMON_NAMES)])),
     ...(pool === undefined || isPool(pool)
       ? []
       : ["pool must be a Pool of pg, or have the same query method."]),

@@ -1,4 +1,9 @@
-import { makeSoftwarePasskey, type SoftwarePasskey } from "./SoftwarePasskey.ts"
+import {
+  CeremonyAborted,
+  makeSoftwarePasskey,
+  type SoftwareAssertion,
+  type SoftwarePasskey
+} from "./SoftwarePasskey.ts"
 
 const expectStatus = async (response: Response, status: number, what: string): Promise<string> => {
   const text = await response.text()
@@ -6,10 +11,23 @@ const expectStatus = async (response: Response, status: number, what: string): P
   return text
 }
 
+const OTHER_PASSKEY =
+  "The end user has a passkey already, and approves with that one alone, but this is another. Make one for each end user with makeSoftwarePasskey({ origin }), of the approval page's origin, and give the same one to every approveOnPage for that user."
+
+const signed = (ceremony: () => SoftwareAssertion): SoftwareAssertion => {
+  try {
+    return ceremony()
+  } catch (cause) {
+    if (cause instanceof CeremonyAborted && cause.reason === "NotAllowedError")
+      throw new Error(OTHER_PASSKEY, { cause })
+    throw cause
+  }
+}
+
 /**
  * Approves an approval URL in a test, as a browser would on the page. `send` is `fetch`, or the one of a service. `passkey` is
- * the end user's, which is registered unless it is already; default: a new one. Rejects at the first response that is not
- * what the page gets.
+ * the end user's, which is registered unless it is already; default: a new one, with which
+ * nobody approves who has one already. Rejects at the first response that is not what the page gets.
  *
  * @example
  * ```ts
@@ -43,5 +61,9 @@ export const approveOnPage = async (
     await post("passkey", passkey.register(ceremony.options), 201)
     ceremony = await post("ceremony", {}, 200)
   }
-  await post("approval", passkey.authenticate(ceremony.options), 200)
+  await post(
+    "approval",
+    signed(() => passkey.authenticate(ceremony.options)),
+    200
+  )
 }

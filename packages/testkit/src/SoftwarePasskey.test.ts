@@ -130,6 +130,14 @@ describe("makeSoftwarePasskey", () => {
     )
   })
 
+  it("says why it aborted", () => {
+    const passkey = makeSoftwarePasskey({ origin })
+    assert.throws(
+      () => passkey.authenticate(request),
+      "the authenticator has none of the passkeys that may answer (NotAllowedError)"
+    )
+  })
+
   it("repeats itself with seeded randomness", () => {
     const seeded = () => {
       let seed = 1

@@ -106,10 +106,20 @@ export interface SoftwareAssertion {
   }
 }
 
-/** The ceremony ends without a response; `name` is that of the DOMException a browser would throw. */
+const ABORTED_BECAUSE = {
+  InvalidStateError: "the authenticator has one of the passkeys that must not be registered again",
+  NotAllowedError: "the authenticator has none of the passkeys that may answer",
+  NotSupportedError: "the authenticator makes keys of none of the algorithms that are asked for"
+} as const
+
+/** The ceremony ends without a response; `reason` is the name of the DOMException that a browser would throw. */
 export class CeremonyAborted extends Data.TaggedError("CeremonyAborted")<{
-  readonly reason: "InvalidStateError" | "NotAllowedError" | "NotSupportedError"
-}> {}
+  readonly reason: keyof typeof ABORTED_BECAUSE
+}> {
+  override get message(): string {
+    return `${ABORTED_BECAUSE[this.reason]} (${this.reason})`
+  }
+}
 
 /** An authenticator in software with resident credentials: for tests, trials and examples only. */
 export interface SoftwarePasskey {

@@ -75,7 +75,7 @@ const unapproved = () => tellJournal(termsOf(recurringBody(), identifierOf("mnd_
 export const genuinePayloads: ReadonlyArray<Json> = [
   JSON.parse(longLife().payload(GENERATED)),
   JSON.parse(single().payload(at("2026-12-06T00:00:00Z"))),
-  JSON.parse(revoked().payload(at("2026-12-07T12:05:00Z"))),
+  JSON.parse(revoked().payload(at("2026-12-07T13:05:00Z"))),
   JSON.parse(unapproved().payload(CREATED + HOUR))
 ]
 

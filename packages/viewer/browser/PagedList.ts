@@ -45,7 +45,7 @@ export const pagedList = <Kind extends ListKind>(
 ): HTMLElement => {
   let filter = Object.keys(filters)[0] ?? ""
   let from = 0
-  const position = make("p", { class: "soft", role: "status" })
+  const position = make("p", { class: "soft" })
   const list = make("ol", { class: kind })
   const length = () => lengths[listName(kind, filter)] ?? 0
   const show = async (): Promise<void> => {
@@ -61,11 +61,16 @@ export const pagedList = <Kind extends ListKind>(
     later.setAttribute("aria-disabled", String(from + pageSize >= length()))
     pages.hidden = length() <= pageSize
   }
+  /** The first page is no news: the verdict is announced then. */
+  const showNext = (): Promise<void> => {
+    position.setAttribute("role", "status")
+    return show()
+  }
   const turn = (by: number) => () => {
     const to = from + by
     if (to < 0 || to >= length()) return
     from = to
-    void show().then(() => position.scrollIntoView({ block: "nearest" }))
+    void showNext().then(() => position.scrollIntoView({ block: "nearest" }))
   }
   const earlier = button("Earlier", turn(-pageSize))
   const later = button("Later", turn(pageSize))
@@ -73,7 +78,7 @@ export const pagedList = <Kind extends ListKind>(
   const choose = (chosen: string) => {
     filter = chosen
     from = 0
-    void show()
+    void showNext()
   }
   void show()
   return make("div", {}, ...choices(filters, `Which ${noun}`, choose), position, list, pages)

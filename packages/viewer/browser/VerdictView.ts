@@ -4,7 +4,7 @@ import { code, counted, said } from "./ShownText.ts"
 import { isPinnable, openQuestion, WARNING_WORDS } from "./Words.ts"
 
 /** How a verdict looks. Nothing but valid evidence is a success. */
-type Tone = "success" | "failure" | "neutral"
+export type Tone = "success" | "failure" | "neutral"
 
 interface Saying {
   readonly tone: Tone
@@ -126,16 +126,21 @@ const warnings = (all: ReadonlyArray<Warning>): ReadonlyArray<Node> => {
 }
 
 const openQuestions = ({ checks, verdict }: EvidenceReport): ReadonlyArray<Node> => {
+  if (verdict !== "valid") return []
   const open = checks.filter(({ status }) => status === "not_pinned")
-  if (verdict !== "valid" || open.length === 0) return []
+  const item = (name: string, question: string) =>
+    make("li", {}, make("strong", {}, code(name)), `: ${question}`)
   return [
     make("h3", {}, "What it does not show by itself"),
-    make("p", {}, "Enter what you know from elsewhere under Expected values, and it is checked too."),
     make(
       "ul",
       {},
-      ...open.map(({ name }) => make("li", {}, make("strong", {}, code(name)), `: ${openQuestion(name)}`))
-    )
+      item("key set", "that its keys are the service's own: fetch it from the service's address yourself"),
+      ...open.map(({ name }) => item(name, openQuestion(name)))
+    ),
+    ...(open.some(({ name }) => isPinnable(name))
+      ? [make("p", {}, "Enter what you know from elsewhere under Expected values, and it is checked too.")]
+      : [])
   ]
 }
 

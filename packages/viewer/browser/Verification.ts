@@ -33,22 +33,22 @@ const POLICY = "svc-viewer-worker"
 const { trustedTypes } = globalThis as unknown as { readonly trustedTypes?: TrustedTypes }
 const policy = trustedTypes?.createPolicy(POLICY, { createScriptURL: (url) => url })
 
-/** The worker runs the program of the page itself, so that the page stays one file. */
-const newWorker = (program: string): Worker => {
+/** The address of the page's own program, which the worker runs too, so that the page stays one file. */
+const addressOf = (program: string): string => {
   const address = URL.createObjectURL(new Blob([program], { type: "text/javascript" }))
-  const worker = new Worker(policy?.createScriptURL(address) ?? address)
-  URL.revokeObjectURL(address)
-  return worker
+  return policy?.createScriptURL(address) ?? address
 }
 
-const NO_WORKER = "This browser does not let the page verify in the background."
+const NO_WORKER =
+  "This browser does not let the page verify in the background: try another one, or open the page over https."
 
 /** Verifies, one evidence at a time: what was asked before is given up. */
 export const makeVerification = (program: string) => {
+  const address = addressOf(program)
   let worker: Worker | undefined
   return (given: Given): Promise<Opened | Extract<Outcome, { readonly answer: "cannot run" }>> => {
     worker?.terminate()
-    const mine = newWorker(program)
+    const mine = new Worker(address)
     worker = mine
     const ask = (request: Request) => mine.postMessage(request)
     const reads = new Map<number, (items: ReadonlyArray<ListItems[ListKind]>) => void>()

@@ -11,7 +11,6 @@ import {
   DAY,
   device,
   keySet,
-  makeSigningKey,
   ORGANIZATION,
   ORIGIN,
   RP_ID,
@@ -104,7 +103,7 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
       assert.strictEqual(title, "Valid, with nothing pinned")
       assert.strictEqual(tone, "success")
       const open = await textOf(page, "#result > .notice")
-      for (const check of ["expected_mandate", "origin", "passkey", "remembered_head"])
+      for (const check of ["key set", "expected_mandate", "origin", "passkey", "remembered_head"])
         assert.include(open, check)
       assert.include(await textOf(page, "#proved"), `${head.seq}:${head.hash}`)
       assert.include(
@@ -128,6 +127,10 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
       const [inner, outer] = await page.evaluate(() => [innerWidth, document.documentElement.scrollWidth])
       assert.strictEqual(outer, inner)
       assert.deepStrictEqual(complaints, [])
+      assert.isTrue(
+        requests.some((url) => url.startsWith("blob:")),
+        "it verifies in a worker, so that long evidence does not stop the page"
+      )
       assert.deepStrictEqual(
         requests.filter((url) => !/^(?:file|blob):/u.test(url)),
         []
@@ -165,10 +168,6 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
       title: "Valid, and as expected",
       tone: "success"
     })
-    assert.include(
-      (await show(page, { expected: { origins: ORIGIN } })).title,
-      "with 1 of 8 expected values pinned"
-    )
 
     const wrong = await show(page, { expected: { head: `${head.seq - 1}:${head.hash}` } })
     assert.deepInclude(wrong, { title: "Invalid: it is not the evidence that you expect", tone: "failure" })
@@ -184,33 +183,19 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
     await page.getByText("Valid, with 1 of 8").waitFor()
   })
 
-  it("tells forgeries, files that are none, unknown keys, unknown versions and outages apart", async () => {
+  it("shows what is wrong with a forgery and nothing that it holds, and tells an outage apart", async () => {
     const page = await newPage()
     const forged = signPayload(payload.replace('"amount":4200', '"amount":42'))
-    const cases: ReadonlyArray<readonly [files: Files, tone: string, title: string]> = [
-      [{ evidence: forged }, "failure", "Invalid: do not rely on this evidence"],
-      [
-        { evidence: { ...evidence, payload: evidence.payload.slice(4) } },
-        "failure",
-        "Invalid: do not rely on this evidence"
-      ],
-      [{ evidence: "<html>" }, "failure", "Invalid: the file is not evidence"],
-      [{ evidence: "" }, "failure", "Invalid: the file is not evidence"],
-      [
-        { evidence: signPayload(payload, makeSigningKey(2)) },
-        "failure",
-        "Invalid: the key set does not have its key"
-      ],
-      [{ evidence: { ...evidence, format: "svc.evidence.v2" } }, "neutral", "This viewer cannot verify it"],
-      [{ keys: "no key set" }, "neutral", "The evidence was not looked at"]
-    ]
-    for (const [files, tone, title] of cases) {
-      assert.deepInclude(await show(page, files), { tone, title })
-      assert.strictEqual(await page.locator("#proved").count(), 0)
-    }
-    await show(page, { evidence: forged })
+    assert.deepInclude(await show(page, { evidence: forged }), {
+      tone: "failure",
+      title: "Invalid: do not rely on this evidence"
+    })
     assert.include(await textOf(page, "#result > .notice"), "event 4 /hash: it is not that of the event")
     assert.include(await textOf(page, "#checks tr[data-status=fail] >> nth=0"), "chain")
+    assert.strictEqual(await page.locator("#proved, #approval, #timeline").count(), 0)
+    const outage = await show(page, { keys: "no key set" })
+    assert.deepInclude(outage, { tone: "neutral", title: "The evidence was not looked at" })
+    assert.include(outage.text, "Nothing was found out about the evidence.")
   })
 
   it("shows hostile texts as text, within a window of 320 px, and long lists in pages", async () => {

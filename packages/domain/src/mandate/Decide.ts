@@ -9,6 +9,7 @@ import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { openingMatches } from "@svc/protocol/evidence/Commitment"
 import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
+import type { MandateStateName } from "@svc/protocol/Mandate"
 import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { ApprovalRecord } from "../approval/ApprovalStatement.ts"
@@ -85,12 +86,9 @@ const accepted = (facts: ReadonlyArray<JournalFact>, boundaries: ReadonlyArray<I
 
 const alreadySo = accepted([])
 
-const mandateConflict = (stream: StreamState): Verdict =>
+const mandateConflict = ({ mandate }: StreamState, needed: ReadonlyArray<MandateStateName>): Verdict =>
   Result.fail(
-    new StateConflict({
-      currentState: stream.mandate.state,
-      resourceId: stream.mandate.terms.mandate_id
-    })
+    new StateConflict({ currentState: mandate.state, resourceId: mandate.terms.mandate_id, needed })
   )
 
 const tooFarAhead = (text: string, now: Instant): boolean =>
@@ -308,7 +306,8 @@ const reportRefund = (
   const { payment } = authorization.proposedAction
   if (tooFarAhead(given.reported_refunded_at, now)) return leadFault("reported_refunded_at")
   if (authorization.state !== "COMMITTED") {
-    return Result.fail(new StateConflict({ currentState: authorization.state, resourceId: authorization.id }))
+    const { id: resourceId, state: currentState } = authorization
+    return Result.fail(new StateConflict({ currentState, resourceId, needed: ["COMMITTED"] }))
   }
   if (given.currency !== payment.currency) {
     return Result.fail(
@@ -342,6 +341,9 @@ const reportRefund = (
   ])
 }
 
+/** The states in which a mandate can be revoked. */
+const REVOCABLE: ReadonlyArray<MandateStateName> = ["PENDING_APPROVAL", "SCHEDULED", "ACTIVE"]
+
 const revoke = (stream: StreamState, reason: string, now: Instant): Verdict => {
   switch (stream.mandate.state) {
     case "PENDING_APPROVAL":
@@ -349,9 +351,9 @@ const revoke = (stream: StreamState, reason: string, now: Instant): Verdict => {
     case "ACTIVE":
       return accepted([{ type: "mandate.revoked", occurred_at: formatNanos(now), data: { reason } }])
     case "REVOKED":
-      return stream.mandate.revocationReason === reason ? alreadySo : mandateConflict(stream)
+      return stream.mandate.revocationReason === reason ? alreadySo : mandateConflict(stream, REVOCABLE)
     default:
-      return mandateConflict(stream)
+      return mandateConflict(stream, REVOCABLE)
   }
 }
 
@@ -376,12 +378,12 @@ export const decide = (
 ): Verdict => {
   switch (command._tag) {
     case "Approve":
-      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
+      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream, ["PENDING_APPROVAL"])
       return accepted([
         { type: "mandate.approved", occurred_at: formatNanos(now), data: { approval: command.approval } }
       ])
     case "Reject":
-      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream)
+      if (stream.mandate.state !== "PENDING_APPROVAL") return mandateConflict(stream, ["PENDING_APPROVAL"])
       return accepted([
         {
           type: "mandate.rejected",

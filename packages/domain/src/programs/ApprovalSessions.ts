@@ -216,7 +216,11 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
     const { terms, state } = current.state.mandate
     if (state !== "PENDING_APPROVAL") {
       yield* appendDue(current)
-      return yield* new StateConflict({ currentState: state, resourceId: mandateId })
+      return yield* new StateConflict({
+        currentState: state,
+        resourceId: mandateId,
+        needed: ["PENDING_APPROVAL"]
+      })
     }
     // Verified once per request, not again by an attempt that repeats after a lost race.
     verified ??= yield* verifyIdentity(organization, body.identity_assertion, current.now)

@@ -11,7 +11,7 @@ import {
   type TargetFormFault,
   WEBHOOK_TARGET_MAX_CHARACTERS
 } from "../webhook/WebhookTarget.ts"
-import { stateConflictDetail } from "./StateConflictDetail.ts"
+import { stateConflictDetail, terminalStateConflictDetail } from "./StateConflictDetail.ts"
 
 type InstanceOf<C> = C extends new (...args: never) => infer A ? A : never
 
@@ -100,11 +100,12 @@ export const problemOfRefusal = (refusal: DomainRefusal): ProblemFacts => {
       return { code, errors: refusal.errors }
     case "StateConflict": {
       const { currentState, resourceId } = refusal
-      const detail = stateConflictDetail(resourceId, currentState)
-      return { code, currentState, resourceId, ...(detail === undefined ? {} : { detail }) }
+      return { code, currentState, resourceId, detail: stateConflictDetail(refusal) }
     }
-    case "TerminalStateConflict":
-      return { code, currentState: refusal.currentState, resourceId: refusal.resourceId }
+    case "TerminalStateConflict": {
+      const { currentState, resourceId } = refusal
+      return { code, currentState, resourceId, detail: terminalStateConflictDetail(currentState) }
+    }
     case "WebhookTargetNotAllowed":
       return {
         code,

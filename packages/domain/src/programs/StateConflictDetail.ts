@@ -19,12 +19,42 @@ const DETAILS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ["dlv_", new Map(Object.entries(DELIVERY))]
 ])
 
+/** What the resources are called, by prefix of their identifier. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["mnd_", "mandate"],
+  ["aut_", "authorization"],
+  ["whe_", "webhook endpoint"],
+  ["dlv_", "delivery"]
+])
+
 /** Characters of the prefix of an identifier (part 1). */
 const PREFIX_LENGTH = 4
 
+const nameOf = (resourceId: string): string => NAMES.get(resourceId.slice(0, PREFIX_LENGTH)) ?? "resource"
+
+const oneOf = (states: ReadonlyArray<string>): string =>
+  [states.slice(0, -1).join(", "), ...states.slice(-1)].filter((part) => part !== "").join(" or ")
+
 /**
- * The `detail` of a `state_conflict` about a webhook endpoint or a delivery: its state and the remedy (part 2). `undefined`
- * for other resources, whose detail is the general cause of the problem.
+ * The `detail` of a `state_conflict` (part 2): the resource, its state, and the states that the operation needs or, of a webhook
+ * endpoint or a delivery, the remedy.
  */
-export const stateConflictDetail = (resourceId: string, currentState: string): string | undefined =>
-  DETAILS.get(resourceId.slice(0, PREFIX_LENGTH))?.get(currentState)
+export const stateConflictDetail = ({
+  currentState,
+  needed,
+  resourceId
+}: {
+  readonly currentState: string
+  readonly needed: ReadonlyArray<string>
+  readonly resourceId: string
+}): string => {
+  const known = DETAILS.get(resourceId.slice(0, PREFIX_LENGTH))?.get(currentState)
+  if (known !== undefined) return known
+  // Only a revocation is possible in one of several states, and only one with another reason is refused afterwards.
+  const why = currentState === "REVOKED" && needed.length > 1 ? " already, for another reason" : ""
+  return `The ${nameOf(resourceId)} is ${currentState}${why}. The operation needs one that is ${oneOf(needed)}.`
+}
+
+/** The `detail` of a `terminal_state_conflict` (part 2): the state on record, which the report contradicts. */
+export const terminalStateConflictDetail = (currentState: string): string =>
+  `The authorization is ${currentState}, which is final, and this report says otherwise.`

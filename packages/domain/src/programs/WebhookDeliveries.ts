@@ -80,7 +80,7 @@ interface LoadedDelivery {
 }
 
 const endpointNotActive = ({ endpoint }: StoredEndpoint): StateConflict =>
-  new StateConflict({ currentState: endpoint.status, resourceId: endpoint.id })
+  new StateConflict({ currentState: endpoint.status, resourceId: endpoint.id, needed: ["active"] })
 
 /** Adds a delivery to an active endpoint, once per idempotency key if the request has one. */
 const addDelivery = Effect.fnUntraced(function* <E, R>(
@@ -153,7 +153,7 @@ export const redeliverWebhook = Effect.fn("redeliverWebhook")(function* (
       const { eventId, eventType, id } = delivery.delivery
       if (!mayRedeliver(delivery.delivery)) {
         const currentState = shownDeliveryState(delivery.delivery, stored.endpoint)
-        return yield* new StateConflict({ currentState, resourceId: id })
+        return yield* new StateConflict({ currentState, resourceId: id, needed: ["delivered", "exhausted"] })
       }
       return { event: { eventId, eventType }, body: delivery.body }
     })

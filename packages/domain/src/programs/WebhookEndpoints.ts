@@ -260,7 +260,13 @@ const writeEndpoint = Effect.fnUntraced(function* <E, R>(
 
 const refuseDeleted = ({ endpoint }: StoredEndpoint): Effect.Effect<void, StateConflict> =>
   endpoint.status === "deleted"
-    ? Effect.fail(new StateConflict({ currentState: "deleted", resourceId: endpoint.id }))
+    ? Effect.fail(
+        new StateConflict({
+          currentState: "deleted",
+          resourceId: endpoint.id,
+          needed: ["active", "disabled"]
+        })
+      )
     : Effect.void
 
 type EndpointWrite = WriteRequest & { readonly endpointId: string }

@@ -1,5 +1,7 @@
 import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { type Clock, DateTime, Duration, Effect, Option } from "effect"
+import { givenWords, isObject } from "../OptionFaults.ts"
+import { isThenable } from "../Thenable.ts"
 
 /** How far to go. Years, months, weeks and days are those of a calendar, the rest is exact. */
 export interface CalendarDuration {
@@ -46,6 +48,9 @@ const MEMBERS: ReadonlySet<string> = new Set([
 ] satisfies ReadonlyArray<keyof CalendarDuration>)
 
 const checkDuration = (duration: CalendarDuration): void => {
+  const given: unknown = duration
+  if (!isObject(given) || isThenable(given))
+    throw new TypeError(`a duration is an object such as { days: 30 }, and was ${givenWords(given)}`)
   for (const [name, count] of Object.entries(duration)) {
     if (!MEMBERS.has(name)) throw new TypeError(`there is no duration in ${JSON.stringify(name)}`)
     if (!Number.isInteger(count) || count < 0)
@@ -69,6 +74,8 @@ export const instantAfter = (
 
 /** The instant of a text; throws unless it is RFC 3339 in UTC. */
 export const instantOf = (time: string): Instant => {
+  if (typeof time !== "string")
+    throw new TypeError(`a time is a text such as 2026-03-29T00:59:59Z, and was ${givenWords(time)}`)
   const instant = parseTimestamp(time)
   if (instant === undefined)
     throw new RangeError(

@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import { approveOnPage } from "@svc/testkit/ApproveOnPage"
+import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { createCommitment, SvcError } from "../index.ts"
 import { type TestServiceOptions, testService } from "./TestService.ts"
 import type { ReceivedWebhook } from "./WebhookReceiver.ts"
@@ -36,6 +38,24 @@ describe("a test service", () => {
     assert.lengthOf((await shop.passkeys.list("user_1")).data, 1)
     await service.approve(await create("user_2"))
     assert.lengthOf((await shop.passkeys.list("user_2")).data, 1)
+    await service.close()
+  })
+
+  it("says of a second approval with a new passkey that the user has one, and what to do", async () => {
+    const { create, service, shop } = await begin()
+    const approve = async (passkey?: SoftwarePasskey) => {
+      const session = await shop.mandates.openApproval((await create()).id, {
+        identity_assertion: "user_1",
+        return_url: "https://shop.example/approved",
+        return_state: crypto.randomUUID()
+      })
+      await approveOnPage(session.approval_url ?? "", service.fetch, passkey)
+    }
+    const kept = makeSoftwarePasskey({ origin: "http://localhost:3000" })
+    await approve(kept)
+    const refused = (await errorOf(approve())) as Error
+    assert.match(refused.message, /has a passkey already.*give the same one to every approveOnPage/u)
+    await approve(kept)
     await service.close()
   })
 
@@ -193,6 +213,43 @@ describe("a test service", () => {
       })
     )
     assert.strictEqual(response.status, 200)
+    await service.close()
+  })
+})
+
+describe("what a test service is given by mistake", () => {
+  it("is refused with what to do: options that there are not, and those that it has in its own way", async () => {
+    for (const [options, message] of [
+      [{ nwo: NOON }, 'testService: there is no option "nwo"; was now meant?'],
+      [{ recieve: () => 204 }, "was receive meant?"],
+      [{ store: "memory" }, "Use createService for another store."],
+      [{ worker: true }, "deliveries and due transitions are made when the clock moves."],
+      [{ webhooks: "no" }, "webhooks must be true or false."],
+      [{ receive: 204 }, "receive must be a function."],
+      [NOON, 'options must be an object, such as { now: "2026-03-28T12:00:00Z" }.'],
+      [
+        { now: 1774699200000 },
+        "a time is a text such as 2026-03-29T00:59:59Z, and was something of type number"
+      ]
+    ] as const) {
+      const refused = await errorOf(testService(options as never))
+      assert.instanceOf(refused, TypeError)
+      assert.include((refused as TypeError).message, message)
+    }
+  })
+
+  it("is refused by its clock, which stays where it is", async () => {
+    const { service } = await begin()
+    const { clock } = service
+    const before = clock.now()
+    for (const duration of [5, "5 days", [5], null, undefined, Promise.resolve({ days: 5 })]) {
+      const refused = await errorOf(clock.advance(duration as never))
+      assert.instanceOf(refused, TypeError)
+      assert.include((refused as TypeError).message, "a duration is an object such as { days: 30 }, and was ")
+      assert.throws(() => clock.after(duration as never), TypeError)
+    }
+    assert.instanceOf(await errorOf(clock.set(5 as never)), TypeError)
+    assert.strictEqual(clock.now(), before)
     await service.close()
   })
 })

@@ -7,9 +7,10 @@ import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
 import { Clock, Effect, Layer } from "effect"
 import { memory } from "../memory.ts"
-
+import { type Faults, isObject, throwFaults, unknownNames, wrongTypes } from "../OptionFaults.ts"
 import { createService, newOrganizationId, type Service, ServiceParts } from "../Service.ts"
 import type { ServiceOptions } from "../ServiceOptions.ts"
+import { OPTION_NAMES } from "../ServiceSettings.ts"
 import { StoreForTests, StoreLayer } from "../Store.ts"
 import { makeDueInstants } from "./DueInstants.ts"
 import { effectClockOf, instantOf, type ManualClock, makeManualClock } from "./ManualClock.ts"
@@ -69,6 +70,32 @@ export interface TestService extends Service {
     }
   ) => Promise<Mandate>
   readonly webhooks: WebhookInbox
+}
+
+const { store: _store, worker: _worker, ...SERVICE_OPTIONS } = OPTION_NAMES
+
+const TEST_OPTIONS: Readonly<Record<keyof TestServiceOptions, true>> = {
+  ...SERVICE_OPTIONS,
+  now: true,
+  receive: true,
+  webhooks: true
+}
+
+/** Options of a service that a test service has in its own way, and what to do instead. */
+const OWN_OPTIONS: Readonly<Record<string, string>> = {
+  store: "store is not an option: it keeps everything in memory. Use createService for another store.",
+  worker: "worker is not an option: deliveries and due transitions are made when the clock moves."
+}
+
+const optionFaults = (options: unknown): Faults => {
+  if (!isObject(options)) return [`options must be an object, such as { now: "2026-03-28T12:00:00Z" }.`]
+  const own = Object.keys(OWN_OPTIONS)
+  return [
+    ...unknownNames(options, [...Object.keys(TEST_OPTIONS), ...own]),
+    ...own.filter((name) => options[name] !== undefined).map((name) => OWN_OPTIONS[name] ?? ""),
+    ...wrongTypes(options, ["receive"], "function"),
+    ...wrongTypes(options, ["webhooks"], "boolean")
+  ]
 }
 
 const hostInstant = (): Instant => BigInt(Date.now()) * NANOS_PER_MILLISECOND
@@ -173,6 +200,7 @@ const settleOnce = Effect.zipWith(
  * ```
  */
 export const testService = async (options: TestServiceOptions = {}): Promise<TestService> => {
+  throwFaults("testService", optionFaults(options))
   const given = serviceOptionsOf(options)
   const due = makeDueInstants((given.organizations ?? []).map(({ id }) => id))
   const inbox = makeInbox(options.receive)
