@@ -1,4 +1,4 @@
-import type { OutcomeSum, Proved, ProvedApproval } from "@svc/verifier"
+import type { Proved, ProvedApproval } from "@svc/verifier"
 import { disclosure, make, section, term } from "./Elements.ts"
 import { code, counted, exact, instant, json, money, said, signedLine } from "./ShownText.ts"
 import { OUTCOME_WORDS } from "./Words.ts"
@@ -27,38 +27,35 @@ const stateOf = ({ mandate }: Proved): HTMLElement =>
     ...(mandate.revocation === undefined ? [] : [": ", said(mandate.revocation.reason)])
   )
 
-const outcomeRow = ({ amount, count, outcome }: OutcomeSum, currency: string): HTMLElement =>
+const row = (label: string, count: number, amount: string): HTMLElement =>
   make(
     "tr",
     {},
-    make("th", { scope: "row" }, OUTCOME_WORDS[outcome]),
+    make("th", { scope: "row" }, label),
     make("td", { class: "number" }, String(count)),
-    make("td", { class: "number" }, amount === undefined ? "" : money(amount, currency))
+    make("td", { class: "number" }, amount)
   )
 
-const outcomes = ({ mandate, outcomes: sums, refunded }: Proved): HTMLElement => {
+const outcomeRows = ({ mandate, outcomes, refunded }: Proved): ReadonlyArray<HTMLElement> => {
   const { currency } = mandate.policy
+  return [
+    ...outcomes.map(({ amount, count, outcome }) => ({ label: OUTCOME_WORDS[outcome], count, amount })),
+    { label: "Refunds, as the caller reported them", ...refunded }
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ amount, count, label }) => row(label, count, amount === undefined ? "" : money(amount, currency)))
+}
+
+const outcomes = (proved: Proved): HTMLElement | undefined => {
+  const rows = outcomeRows(proved)
+  if (rows.length === 0) return undefined
+  const titles = ["Outcome", "Actions", "Amount"].map((title) => make("th", { scope: "col" }, title))
   return make(
     "table",
     { class: "sums" },
     make("caption", {}, "What became of the actions"),
-    make(
-      "thead",
-      {},
-      make("tr", {}, ...["Outcome", "Actions", "Amount"].map((title) => make("th", { scope: "col" }, title)))
-    ),
-    make(
-      "tbody",
-      {},
-      ...sums.filter(({ count }) => count > 0).map((sum) => outcomeRow(sum, currency)),
-      make(
-        "tr",
-        {},
-        make("th", { scope: "row" }, "Refunds, as the caller reported them"),
-        make("td", { class: "number" }, String(refunded.count)),
-        make("td", { class: "number" }, money(refunded.amount, currency))
-      )
-    )
+    make("thead", {}, make("tr", {}, ...titles)),
+    make("tbody", {}, ...rows)
   )
 }
 

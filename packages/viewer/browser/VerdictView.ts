@@ -16,7 +16,7 @@ const failed = ({ checks }: EvidenceReport): ReadonlyArray<Check> =>
   checks.filter(({ status }) => status === "fail")
 
 const INCIDENT =
-  "It is not what the service signed. Treat that as a security incident, and keep the file exactly as it is."
+  "It was changed after it was signed, or whoever signed it did not keep to the rules. Treat that as a security incident, and keep the file exactly as it is."
 
 const invalidSaying = (report: EvidenceReport): Saying => {
   const faults = failed(report)
@@ -56,11 +56,15 @@ const validSaying = ({ checks, proved }: EvidenceReport): Saying => {
         ? "Valid, and as expected"
         : `Valid, with ${pinned} of ${pins.length} expected values pinned`
   const events = counted(proved?.head.seq ?? 0, "event")
-  const decisions = counted(proved?.decisions_rerun ?? 0, "decision")
+  const made = proved?.decisions_rerun ?? 0
+  const decisions =
+    made === 0
+      ? "there was nothing to decide yet"
+      : `${counted(made, "decision")} came out the same when made again`
   return {
     tone: "success",
     title,
-    text: `A key of the key set signed it, ${events} follow from each other by the rules, and ${decisions} came out the same when made again.`
+    text: `A key of the key set signed it, its journal of ${events} keeps to the rules, and ${decisions}.`
   }
 }
 
@@ -162,5 +166,6 @@ const faults = (report: EvidenceReport): ReadonlyArray<Node> => {
 /** What stands below the verdict: faults, warnings, and what was not pinned. */
 export const verdictDetails = (report: EvidenceReport): ReadonlyArray<Node> => {
   const parts = [...faults(report), ...warnings(report.warnings), ...openQuestions(report)]
-  return parts.length === 0 ? [] : [make("div", { class: "notice" }, ...parts)]
+  const look = report.verdict === "invalid" ? "notice failure" : "notice"
+  return parts.length === 0 ? [] : [make("div", { class: look }, ...parts)]
 }
