@@ -73,10 +73,14 @@ const whileHeld = (database: PGlite, { isHeld }: FolderHold): ProtocolSession =>
 
 type ConnectFault = FolderHeld | FolderUnusable | FolderExposed | PgliteUnusable | MigrationFault | SqlError
 
-/** A connection to an embedded database whose schema is up to date. It has one session, so all callers share one client. */
-export const connect = (
+/** A connection to an embedded database, whatever its schema. It has one session, so all callers share one client. */
+export const connectUnmigrated = (
   options: PgliteOptions
-): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
+): Effect.Effect<
+  PostgresClients,
+  Exclude<ConnectFault, MigrationFault>,
+  Scope.Scope | Reactivity.Reactivity
+> =>
   Effect.gen(function* () {
     const { folder, onLost = () => Effect.void } = options
     const hold = folder === undefined ? UNSHARED : yield* holdFolder(folder)
@@ -89,9 +93,14 @@ export const connect = (
       maxConnections: 1,
       maxMessageSize: MAX_MESSAGE_BYTES
     })
-    yield* migrate(client, DEFAULT_SCHEMA)
     return { schema: DEFAULT_SCHEMA, reads: client, writes: client }
   })
+
+/** As {@link connectUnmigrated}, and brings the schema up to date. */
+export const connect = (
+  options: PgliteOptions
+): Effect.Effect<PostgresClients, ConnectFault, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.tap(connectUnmigrated(options), ({ schema, writes }) => migrate(writes, schema))
 
 /** The storage ports on a Postgres inside the process, for one process at a time. Its clock is that of the machine. */
 export const layer = (options: PgliteOptions = {}): Layer.Layer<PostgresPorts, ConnectFault> =>

@@ -6,6 +6,7 @@ import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
+import { OrganizationDirectory } from "@svc/domain/ports/OrganizationDirectory"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SealedSecrets } from "@svc/domain/ports/SealedSecrets"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
@@ -52,6 +53,7 @@ import { makeEventFeed } from "./ports/PostgresFeed.ts"
 import { makeStoreHealth } from "./ports/PostgresHealth.ts"
 import { makeDueLeases } from "./ports/PostgresLeases.ts"
 import { makeOperatorLog } from "./ports/PostgresOperatorLog.ts"
+import { makeOrganizationDirectory } from "./ports/PostgresOrganizationDirectory.ts"
 import { makeOrganizations } from "./ports/PostgresOrganizations.ts"
 import { makeReads } from "./ports/PostgresReads.ts"
 import { makeSealedSecrets } from "./ports/PostgresSealedSecrets.ts"
@@ -133,6 +135,9 @@ export interface PostgresOptions {
 /** Settings of every session, whatever the database or the role has set, so that no crash loses an acknowledged write. */
 const PINNED = { default_transaction_isolation: "read committed", synchronous_commit: "on" } as const
 
+/** What every session on a server asks for. */
+export const SESSION_SETTINGS: Readonly<Record<string, string>> = { ...PINNED, ...PLANNING }
+
 /** The configuration of every connection. It overrides the settings of the database and the role. */
 const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<string, string>>) =>
   ({
@@ -142,11 +147,7 @@ const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<s
     connectTimeout: options.connectTimeout ?? "5 seconds",
     ...(options.tls === undefined ? {} : { ssl: options.tls }),
     keepAlive: KEEP_ALIVE,
-    startupParameters: {
-      ...PINNED,
-      ...PLANNING,
-      ...startupParameters
-    }
+    startupParameters: { ...SESSION_SETTINGS, ...startupParameters }
   }) as const
 
 /** Connections to a server, opened when they are needed. */
@@ -204,6 +205,7 @@ export type PostgresPorts =
   | SigningKeyRecords
   | SealedSecrets
   | OperatorLog
+  | OrganizationDirectory
   | StoreHistory
   | StoreStatistics
 
@@ -248,6 +250,7 @@ export const portsWith = (
     Context.add(SigningKeyRecords, makeSigningKeyRecords(clients)),
     Context.add(SealedSecrets, makeSealedSecrets(clients)),
     Context.add(OperatorLog, makeOperatorLog(clients)),
+    Context.add(OrganizationDirectory, makeOrganizationDirectory(clients)),
     Context.add(StoreHistory, makeStoreHistory(clients)),
     Context.add(StoreStatistics, makeStoreStatistics(clients)),
     Context.add(StreamTurns, makeTurns())

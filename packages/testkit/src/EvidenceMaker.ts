@@ -51,6 +51,9 @@ export const identifierOf = (prefix: "mnd_" | "aut_" | "aps_" | "evt_" | "psk_",
 
 export const openingOf = (number: number): Uint8Array => seededBytes(number + 7)(32)
 
+/** The commitment of {@link openingOf}. */
+export const commitmentFor = (number: number): string => commitmentOf(openingOf(number))
+
 /** A signing key of the service, and what is known of it. */
 export const makeSigningKey = (seed: number) => {
   const secretKey = p256.keygen(seededBytes(seed)(48)).secretKey

@@ -8,7 +8,7 @@ import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
 import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import * as Result from "effect/Result"
-import { ES256, passkeyKey } from "./CoseKey.ts"
+import { ES256, isKnownAlgorithm, passkeyKey } from "./CoseKey.ts"
 import { instantIn, isSame, type JournalEntry } from "./Replay.ts"
 import type { CheckName, CheckRecorder } from "./Report.ts"
 
@@ -146,6 +146,11 @@ export const checkApproval = async (
   const authenticatorData = decodeBase64Url(approval.authenticator_data)!
   checkClientData(approval, clientData, say)
   checkAuthenticatorData(approval, authenticatorData, say)
+  if (!isKnownAlgorithm(credential.algorithm)) {
+    const detail = `there is no way to verify signatures of the algorithm ${credential.algorithm} here`
+    checks.unsupported("approval_signature", { ...place("/credential/algorithm"), detail })
+    return
+  }
   const signed = Uint8Array.from(concatBytes(authenticatorData, sha256(clientData)))
   try {
     const fault = await verifySignature(approval, signed)

@@ -10,6 +10,8 @@ export const ES256 = -7
 export const EDDSA = -8
 export const RS256 = -257
 
+export const isKnownAlgorithm = (algorithm: number): boolean => [ES256, EDDSA, RS256].includes(algorithm)
+
 const COORDINATE_BYTES = 32
 /** Shortest RSA modulus, in bytes (NIST SP 800-131A). */
 const MIN_MODULUS_BYTES = 256

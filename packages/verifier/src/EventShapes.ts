@@ -30,6 +30,7 @@ const MAX_LIST = 1000
 
 const text = textBetween(1, 255)
 const anyText = stringWhere(() => true)
+const someText = stringWhere((value) => value !== "")
 const amount = integerBetween(1, MAX)
 const count = integerBetween(0, MAX)
 const boolean = oneOf(true, false)
@@ -81,7 +82,7 @@ const policy = objectOf(
 
 const zoneTable = objectOf({
   name: text,
-  tzdb_version: anyText,
+  tzdb_version: someText,
   offset_seconds: where(Number.isInteger),
   transitions: listOf(objectOf({ at: anyText, offset_seconds: where(Number.isInteger) }), 0, MAX)
 })
@@ -111,7 +112,7 @@ const statement = objectOf(
     approval_session_id: identifier("aps"),
     environment,
     organization_id: identifier("org"),
-    organization_name: anyText,
+    organization_name: someText,
     mandate_id: identifier("mnd"),
     subject_reference: text,
     kind,
@@ -120,8 +121,8 @@ const statement = objectOf(
     window,
     approval_deadline: timestamp,
     display: objectOf({
-      locale: anyText,
-      lines: listOf(objectOf({ label: anyText, value: anyText }), 0, MAX_LIST)
+      locale: someText,
+      lines: listOf(objectOf({ label: someText, value: someText }), 1, MAX_LIST)
     }),
     nonce: digest
   },
@@ -145,7 +146,7 @@ const approval = objectOf(
       enrolled_at: instant,
       enrolled_in_this_session: boolean
     }),
-    identity: objectOf({ issuer: anyText, jti: anyText, assertion_sha256: digest })
+    identity: objectOf({ issuer: someText, jti: someText, assertion_sha256: digest })
   },
   { user_handle: bytes }
 )
@@ -182,7 +183,7 @@ const proposal = {
 }
 
 const reason = objectOf(
-  { code: anyText, pointer: anyText, detail: anyText },
+  { code: someText, pointer: anyText, detail: someText },
   {
     limit: count,
     requested: count,

@@ -8,7 +8,7 @@ import type { EventSource } from "@svc/protocol/Journal"
 import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import type { CreateMandateBody } from "@svc/protocol/Mandate"
-import { formatNanos, type Instant, parseTimestamp } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, normalizeTimestamp, parseTimestamp } from "@svc/protocol/Timestamp"
 import * as Result from "effect/Result"
 import type { CheckName, Fault } from "./Report.ts"
 
@@ -163,10 +163,21 @@ const factOf = ({ data, occurred_at, type, ...rest }: JournalEntry | JournalFact
 const isFact = (event: JournalEntry, fact: JournalFact | undefined): boolean =>
   fact !== undefined && isSame(factOf(event), factOf(fact))
 
+/** A time as a caller gave it, which is recorded without trailing zeros; undefined if the service filled it in. */
+const givenTime = (recorded: string): string | undefined =>
+  normalizeTimestamp(recorded) === recorded ? recorded : undefined
+
 /** What is wrong with the terms of a mandate, apart from its currency, which may have been withdrawn since. */
 const termsFaults = (event: Extract<JournalEntry, { readonly type: "mandate.created" }>) => {
   const { approval_deadline, description, kind, policy, subject_reference, window } = event.data
-  const given = { approval_deadline, description, kind, policy, subject_reference, window }
+  const given = {
+    approval_deadline: givenTime(approval_deadline),
+    description,
+    kind,
+    policy,
+    subject_reference,
+    window: { ...window, starts_at: givenTime(window.starts_at) }
+  }
   const proposed = proposeTerms(
     given as unknown as CreateMandateBody,
     instantIn(event.occurred_at),
@@ -183,9 +194,20 @@ const termsFaults = (event: Extract<JournalEntry, { readonly type: "mandate.crea
       .filter(({ pointer }) => pointer !== "/policy/currency")
       .map(({ detail, pointer }) => faultAt(pointer, detail))
   }
-  return isSame(proposed.success.policy, policy)
-    ? []
-    : [faultAt("/policy", "a policy is recorded with its defaults")]
+  const recorded = proposed.success
+  return [
+    ...(isSame(recorded.policy, policy)
+      ? []
+      : [faultAt("/policy", "a policy is recorded with its defaults")]),
+    ...(isSame(recorded.window, window) && recorded.approval_deadline === approval_deadline
+      ? []
+      : [
+          faultAt(
+            "/window",
+            "times are recorded as they were given, without trailing zeros, or as the defaults"
+          )
+        ])
+  ]
 }
 
 /** Decides the command that an event records. Returns the fact that was recorded in the same write, if there is one. */

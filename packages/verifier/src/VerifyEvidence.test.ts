@@ -198,6 +198,16 @@ describe("verifyEvidence", () => {
     for (const text of later) assert.strictEqual((await verify(signPayload(text))).verdict, "unsupported")
   })
 
+  it("says of a passkey of an algorithm that it does not know that it cannot tell", async () => {
+    const terms = termsOf(singleBody())
+    const journal = tellJournal(terms)
+    const { credential, ...approval } = approvalOf(terms)
+    journal.approve(CREATED + HOUR, { ...approval, credential: { ...credential, algorithm: -35 } })
+    const report = await verify(signPayload(journal.payload(CREATED + HOUR)))
+    assert.strictEqual(report.verdict, "unsupported")
+    assert.strictEqual(statusOf(report, "approval_signature"), "fail")
+  })
+
   it.each([-7, -8] as const)("verifies approvals with passkeys of the algorithm %i", async (algorithm) => {
     const terms = termsOf(singleBody())
     const journal = tellJournal(terms)

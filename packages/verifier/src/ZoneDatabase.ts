@@ -83,6 +83,12 @@ export const checkZoneTables = (terms: MandateTerms, checks: CheckRecorder): voi
     if (outside >= 0) {
       fault(`/${index}/transitions/${outside}`, "it is outside of the stretch that the table is of")
     }
+    const offsets = [
+      table.offset_seconds,
+      ...table.transitions.map((transition) => transition.offset_seconds)
+    ]
+    const idle = table.transitions.findIndex((transition, at) => transition.offset_seconds === offsets[at])
+    if (idle >= 0) fault(`/${index}/transitions/${idle}`, "it changes nothing")
     if (table.name === UTC && (table.offset_seconds !== 0 || table.transitions.length > 0)) {
       fault(`/${index}`, "UTC has no offset")
     }

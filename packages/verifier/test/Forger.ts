@@ -355,6 +355,19 @@ export interface Forged {
   readonly payload: Json
 }
 
+/** Makes what follows from the events fit them, as well as can be, or the chain alone. */
+export const mend = (draft: Json, mended: Forged["mended"]): Json => {
+  // What is deleted from a list leaves a hole, which JSON has not.
+  const mending = copy(draft)
+  try {
+    if (mended === "everything") refold(mending)
+    if (mended !== "nothing") rechain(mending)
+  } catch {
+    // What cannot be folded or hashed is signed as it is.
+  }
+  return copy(mending)
+}
+
 /** The n-th forgery; undefined if the change came to nothing. */
 export const forge = (number: number): Forged | undefined => {
   const draw = drawsOf(number)
@@ -364,15 +377,7 @@ export const forge = (number: number): Forged | undefined => {
   const mended = pick(draw, ["nothing", "chain", "everything", "everything"] as const)
   const draft = copy(genuine)
   FORGERIES[kind]!(draft, draw)
-  // What is deleted from a list leaves a hole, which JSON has not.
-  const mending = copy(draft)
-  try {
-    if (mended === "everything") refold(mending)
-    if (mended !== "nothing") rechain(mending)
-  } catch {
-    // What cannot be folded or hashed is signed as it is.
-  }
-  const payload = copy(mending)
+  const payload = mend(draft, mended)
   const isSame = canonicalJson(payload) === canonicalJson(genuine)
   return isSame ? undefined : { kind, mended, genuine, payload }
 }

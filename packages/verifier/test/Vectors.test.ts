@@ -12,8 +12,6 @@ const textOf = (name: string): string => readFileSync(new URL(name, FOLDER), "ut
 const NOT_IN_VECTORS: ReadonlyArray<string> = [
   "continuation",
   "head",
-  "tenant",
-  "terms",
   "time_zones",
   "expected_organization",
   "expected_environment",

@@ -22,6 +22,7 @@ import {
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { type CheckName, type Expectations, type Verdict, verifyEvidence } from "@svc/verifier"
 import { Effect } from "effect"
+import { brokenRules, rareLives } from "./BrokenRules.ts"
 import { forge, genuinePayloads } from "./Forger.ts"
 import { randomJournal } from "./RandomJournals.ts"
 
@@ -103,6 +104,23 @@ export const journalVectors = async (
   for (let seed = first; seed < first + count; seed++) {
     const { generated, journal } = randomJournal(seed)
     vectors.push(await verdictOn(`random walk ${seed}`, journal.payload(generated)))
+  }
+  return vectors
+}
+
+/** Genuine journals of what random walks do not reach, and journals of which one rule is broken. */
+export const ruleVectors = async (): Promise<ReadonlyArray<EvidenceVector>> => {
+  const vectors: Array<EvidenceVector> = []
+  for (const { about, payload } of rareLives()) {
+    const vector = await verdictOn(`genuine: ${about}`, payload)
+    if (vector.verdict !== "valid") throw new Error(`${about}: ${vector.failed}`)
+    vectors.push(vector)
+  }
+  for (const { about, found, payload } of brokenRules()) {
+    const vector = await verdictOn(`one rule broken: ${about}`, textOf(payload))
+    if (!vector.failed.includes(found))
+      throw new Error(`${about}: found by ${vector.failed}, not by ${found}`)
+    vectors.push(vector)
   }
   return vectors
 }

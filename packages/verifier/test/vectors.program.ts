@@ -11,7 +11,8 @@ import {
   genuineVectors,
   hashVectors,
   journalVectors,
-  periodVectors
+  periodVectors,
+  ruleVectors
 } from "./Vectors.ts"
 
 const { positionals, values } = parseArgs({
@@ -35,6 +36,7 @@ const forgeries =
 const vectors = [
   ...(await genuineVectors()),
   ...(await envelopeVectors()),
+  ...(await ruleVectors()),
   ...(await journalVectors(first, Number(values.journals))),
   ...forgeries
 ]

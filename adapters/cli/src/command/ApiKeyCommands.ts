@@ -1,14 +1,21 @@
 import { randomBytes } from "node:crypto"
-import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
-import { API_KEY_SCOPES, type ApiKey } from "@svc/domain/organization/Organization"
+import { API_KEY_BYTES, apiKeyRecord, formatApiKey, isActiveApiKey } from "@svc/domain/organization/ApiKey"
+import { API_KEY_SCOPES, type ApiKey, type Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import {
+  formatInstant,
+  type Instant,
+  NANOS_PER_MILLISECOND,
+  NANOS_PER_SECOND,
+  parseTimestamp
+} from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { environmentConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
-import { usageFault, validateAll } from "../start/StartFault.ts"
+import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
 import { oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
+import { listTable } from "./ListTable.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -22,13 +29,50 @@ const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
   last_used_at: lastUsedAt === undefined ? undefined : formatInstant(lastUsedAt)
 })
 
+const checkTimestamp = (expiresAt: string | undefined): Effect.Effect<void, StartFault> =>
+  refuseUnless(
+    expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
+    "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
+  )
+
+/** The organization that is to have a key of this environment. */
+const findKeyHolder = Effect.fnUntraced(function* (id: string, environment: Organization["environment"]) {
+  const organization = yield* findOrganization(id)
+  yield* refuseUnless(organization.environment === environment, "the organization is of another environment")
+  yield* refuseUnless(
+    environment === "test" || organization.billingAccountReference !== undefined,
+    `a live key needs a billing account; name it with: svc organization update --organization ${organization.id} --billing-account <reference>`
+  )
+  return organization
+})
+
+/** A key that nobody has yet, and its record. */
+const newKey = (
+  { environment, id: organizationId }: Organization,
+  now: Instant,
+  grant: Partial<Pick<ApiKey, "scopes" | "expiresAt">>
+) => {
+  const key = formatApiKey(environment, randomBytes(API_KEY_BYTES))
+  const milliseconds = Number(now / NANOS_PER_MILLISECOND)
+  const record = apiKeyRecord({
+    id: formatIdentifier("key_", milliseconds, randomBytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId,
+    key,
+    createdAt: formatInstant(now),
+    ...grant
+  })
+  return { key, record }
+}
+
 const create: StoreCommand = {
   name: "api-key create",
   help: helpOf(
     `svc api-key create --organization <id>: creates an API key. It is printed once; the store keeps its hash.
 
   --scope <scope>...         read, write, webhooks; default all
-  --expires-at <timestamp>   such as 2030-01-01T00:00:00Z`,
+  --expires-at <timestamp>   such as 2030-01-01T00:00:00Z
+
+Example: svc api-key create --organization org_... --scope read --expires-at 2030-01-01T00:00:00Z`,
     SETTINGS_OF.storeAndEnvironment
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -36,32 +80,15 @@ const create: StoreCommand = {
     const { scope, "expires-at": expiresAt } = options
     const { environment, id, scopes } = yield* validateAll({
       scopes: Effect.forEach(scope, (name) => oneOf(API_KEY_SCOPES, name, "scope")),
-      expiresAt: refuseUnless(
-        expiresAt === undefined || parseTimestamp(expiresAt) !== undefined,
-        "--expires-at must be a timestamp such as 2030-01-01T00:00:00Z"
-      ),
+      expiresAt: checkTimestamp(expiresAt),
       environment: environmentConfig,
       id: requiredOption(options.organization, "organization")
     })
     return Effect.gen(function* () {
-      const organization = yield* findOrganization(id)
-      yield* refuseUnless(
-        organization.environment === environment,
-        "the organization is of another environment"
-      )
-      yield* refuseUnless(
-        environment === "test" || organization.billingAccountReference !== undefined,
-        `a live key needs a billing account; name it with: svc organization update --organization ${organization.id} --billing-account <reference>`
-      )
+      const organization = yield* findKeyHolder(id, environment)
       const organizations = yield* Organizations
       const { now } = yield* organizations.listApiKeys(organization.id)
-      const key = formatApiKey(environment, randomBytes(API_KEY_BYTES))
-      const milliseconds = Number(now / NANOS_PER_MILLISECOND)
-      const record = apiKeyRecord({
-        id: formatIdentifier("key_", milliseconds, randomBytes(IDENTIFIER_RANDOM_BYTES)),
-        organizationId: organization.id,
-        key,
-        createdAt: formatInstant(now),
+      const { key, record } = newKey(organization, now, {
         ...(scopes.length === 0 ? {} : { scopes }),
         ...(expiresAt === undefined ? {} : { expiresAt })
       })
@@ -78,7 +105,7 @@ const list: StoreCommand = {
   help: helpOf(
     `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
 
-The time of last use is accurate to the hour.`,
+The time of last use is accurate to the hour. A table on a terminal, else JSON; --json prints JSON there too.`,
     SETTINGS_OF.store
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -91,6 +118,102 @@ The time of last use is accurate to the hour.`,
         data: apiKeys.map((apiKey) => shown(apiKey, lastUsedAt.get(apiKey.id)))
       }))
       return { organization, act: keys }
+    })
+  }),
+  terminalTextOf: listTable([
+    ["API KEY", "api_key_id"],
+    ["SCOPES", "scopes"],
+    ["CREATED", "created_at"],
+    ["EXPIRES", "expires_at"],
+    ["REVOKED", "revoked_at"],
+    ["LAST USED", "last_used_at"]
+  ])
+}
+
+const SECONDS_OF_UNIT: Readonly<Record<string, bigint>> = { s: 1n, m: 60n, h: 3600n, d: 86_400n }
+
+/** Longest time in which both keys are valid, in seconds: 90 days. */
+const MAX_OVERLAP_SECONDS = 7_776_000n
+const DEFAULT_OVERLAP = "24h"
+
+/** A number of seconds, minutes, hours or days, in seconds. */
+const overlapOf = (text = DEFAULT_OVERLAP): Effect.Effect<bigint, StartFault> => {
+  const [, count = "", unit = ""] = /^(\d{1,8})([smhd])$/u.exec(text) ?? []
+  const seconds = count === "" ? undefined : BigInt(count) * SECONDS_OF_UNIT[unit]!
+  return seconds !== undefined && seconds <= MAX_OVERLAP_SECONDS
+    ? Effect.succeed(seconds)
+    : Effect.fail(usageFault("--overlap must be such as 0s, 30m, 24h or 7d, and at most 90d"))
+}
+
+/** The key as the organization has it, and the store's clock. */
+const findApiKey = Effect.fnUntraced(function* (organization: string, named: string) {
+  const organizations = yield* Organizations
+  const { apiKeys, now } = yield* organizations.listApiKeys(organization)
+  const apiKey = apiKeys.find(({ id }) => id === named)
+  if (apiKey === undefined)
+    return yield* usageFault("no API key of this organization has that id; svc api-key list shows them")
+  return { apiKey, now }
+})
+
+/** A timestamp on record, which is valid. */
+const instantOf = (recorded: string): Instant => parseTimestamp(recorded)!
+
+/** When the key in place of another expires: after as long a life as that one was given, or never. */
+const successorExpiry = ({ createdAt, expiresAt }: ApiKey, now: Instant): string | undefined =>
+  expiresAt === undefined ? undefined : formatInstant(now + instantOf(expiresAt) - instantOf(createdAt))
+
+/** When the key that is replaced expires: after the overlap, unless it would have done so before. */
+const endOfOverlap = ({ expiresAt }: ApiKey, end: Instant): string =>
+  expiresAt !== undefined && instantOf(expiresAt) < end ? expiresAt : formatInstant(end)
+
+const rotate: StoreCommand = {
+  name: "api-key rotate",
+  help: helpOf(
+    `svc api-key rotate --organization <id> --api-key <id>: creates a key with the scopes of another, which expires after the
+overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given.
+
+  --overlap <time>           for how long the old key remains valid, such as 0s, 30m, 24h or 7d; default ${DEFAULT_OVERLAP}
+  --expires-at <timestamp>   when the new key expires, such as 2030-01-01T00:00:00Z
+
+Example: svc api-key rotate --organization org_... --api-key key_... --overlap 7d`,
+    SETTINGS_OF.storeAndEnvironment
+  ),
+  plan: Effect.fnUntraced(function* (words) {
+    const options = yield* readOptions(
+      { organization: "one", "api-key": "one", overlap: "one", "expires-at": "one" },
+      words
+    )
+    const { "expires-at": expiresAt } = options
+    const given = yield* validateAll({
+      named: requiredOption(options["api-key"], "api-key"),
+      organization: requiredOption(options.organization, "organization"),
+      overlap: overlapOf(options.overlap),
+      expiresAt: checkTimestamp(expiresAt),
+      environment: environmentConfig
+    })
+    return Effect.gen(function* () {
+      const organization = yield* findKeyHolder(given.organization, given.environment)
+      const { apiKey, now } = yield* findApiKey(organization.id, given.named)
+      yield* refuseUnless(
+        isActiveApiKey(apiKey, now),
+        "the key is revoked or has expired; svc api-key create makes another"
+      )
+      const lastInstant = expiresAt ?? successorExpiry(apiKey, now)
+      const { key, record } = newKey(organization, now, {
+        scopes: apiKey.scopes,
+        ...(lastInstant === undefined ? {} : { expiresAt: lastInstant })
+      })
+      const replaced: ApiKey = {
+        ...apiKey,
+        expiresAt: endOfOverlap(apiKey, now + given.overlap * NANOS_PER_SECOND)
+      }
+      const organizations = yield* Organizations
+      // The new key first: a failure in between leaves the old one valid.
+      const act = Effect.andThen(organizations.putApiKey(record), organizations.putApiKey(replaced))
+      return {
+        organization: organization.id,
+        act: Effect.as(act, { ...shown(record), api_key: Redacted.value(key), replaced: shown(replaced) })
+      }
     })
   })
 }
@@ -113,14 +236,11 @@ in the second before still complete.`,
     return Effect.gen(function* () {
       yield* findOrganization(organization)
       const organizations = yield* Organizations
-      const { apiKeys, now } = yield* organizations.listApiKeys(organization)
-      const apiKey = apiKeys.find(({ id }) => id === named)
-      if (apiKey === undefined)
-        return yield* usageFault("no API key of this organization has that id; svc api-key list shows them")
+      const { apiKey, now } = yield* findApiKey(organization, named)
       const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatInstant(now) }
       return { organization, act: Effect.as(organizations.putApiKey(revoked), shown(revoked)) }
     })
   })
 }
 
-export const apiKeyCommands: ReadonlyArray<StoreCommand> = [create, list, revoke]
+export const apiKeyCommands: ReadonlyArray<StoreCommand> = [create, list, rotate, revoke]

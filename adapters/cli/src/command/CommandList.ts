@@ -39,8 +39,13 @@ const GROUPS: ReadonlyArray<Group> = [
     load: async () => [(await import("./MigrateCommand.ts")).migrateCommand]
   },
   {
+    summaries: { doctor: "examines a deployment and says what to do" },
+    load: async () => [(await import("./DoctorCommand.ts")).doctorCommand]
+  },
+  {
     summaries: {
       "organization create": "creates an organization",
+      "organization list": "lists the organizations of the deployment",
       "organization update": "changes settings of an organization",
       "organization show": "prints an organization and its settings"
     },
@@ -51,6 +56,7 @@ const GROUPS: ReadonlyArray<Group> = [
     summaries: {
       "api-key create": "creates an API key and prints it once",
       "api-key list": "lists the API keys of an organization",
+      "api-key rotate": "creates a key in place of another, which expires after a while",
       "api-key revoke": "revokes an API key for good"
     },
     load: () => storeCommands(import("./ApiKeyCommands.ts").then((module) => module.apiKeyCommands))
@@ -78,9 +84,15 @@ const GROUPS: ReadonlyArray<Group> = [
       "authorization show": "prints an authorization",
       "webhook-endpoint list": "lists the webhook endpoints of an organization",
       "webhook-endpoint deliveries": "lists the deliveries to a webhook endpoint with their attempts",
+      "webhook-endpoint redeliver": "delivers again what a webhook endpoint missed",
       "event list": "lists the events of all mandates of an organization"
     },
-    load: () => storeCommands(import("./SupportCommands.ts").then((module) => module.supportCommands))
+    load: () =>
+      storeCommands(
+        Promise.all([import("./SupportCommands.ts"), import("./RedeliveryCommands.ts")]).then(
+          ([{ supportCommands }, { redeliveryCommands }]) => [...supportCommands, ...redeliveryCommands]
+        )
+      )
   },
   {
     summaries: { "operator-log": "prints the commands that operators ran on the store" },
@@ -110,6 +122,10 @@ const GROUPS: ReadonlyArray<Group> = [
       "webhook verify": "verifies the signature of a webhook, whose raw body it reads from standard input"
     },
     load: async () => (await import("./WebhookCommands.ts")).webhookCommands
+  },
+  {
+    summaries: { completion: "prints what makes a shell complete these commands: bash, zsh or fish" },
+    load: async () => [(await import("./CompletionCommand.ts")).completionOf(COMMANDS)]
   }
 ]
 

@@ -1,28 +1,22 @@
 import { APPROVAL_SESSION_SECONDS } from "@svc/domain/approval/SessionLifecycle"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { type SealedSecret, SealedSecrets } from "@svc/domain/ports/SealedSecrets"
-import { SecretSealer } from "@svc/domain/ports/SecretSealer"
-import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import { Effect, Layer, Result } from "effect"
+import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { Effect, Result } from "effect"
 import { rewrapConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault } from "../start/StartFault.ts"
 import { readOptions } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
+import { forEachSecret, placeOfSecret, sealerOf } from "./StoredSecrets.ts"
 
 type MasterKeys = Effect.Success<typeof rewrapConfig>
-
-/** Webhook endpoints that are read at a time. */
-const PAGE_ENDPOINTS = 100
 
 /** How often the store is gone through again because servers changed secrets meanwhile. */
 const MAX_PASSES = 5
 
 /** Secrets that a fault names; the others are counted. */
 const NAMED_SECRETS = 5
-
-const sealerOf = (keys: SecretSealerNodeCrypto.MasterKeys): Effect.Effect<SecretSealer["Service"]> =>
-  SecretSealer.pipe(Effect.provide(Layer.orDie(SecretSealerNodeCrypto.layer(keys))))
 
 type Outcome = "rewrapped" | "current" | "changed" | "lost"
 
@@ -39,27 +33,10 @@ const rewrapSecret = Effect.fnUntraced(function* (
   return (yield* store.replace(secret, sealed)) ? "rewrapped" : "changed"
 })
 
-/** Does something with every secret of the store, a page of endpoints at a time. */
-const forEachSecret = Effect.fnUntraced(function* <E, R>(
-  visit: (secret: SealedSecret) => Effect.Effect<void, E, R>
-): Effect.fn.Return<void, E | StoreUnavailable, R | SealedSecrets> {
-  const store = yield* SealedSecrets
-  yield* Effect.forEach(yield* store.signingKeys, visit, { discard: true })
-  let after: SealedSecret["context"] | undefined
-  do {
-    const page: ReadonlyArray<SealedSecret> = yield* store.webhookSecrets(after, PAGE_ENDPOINTS)
-    yield* Effect.forEach(page, visit, { discard: true })
-    after = page.length < PAGE_ENDPOINTS ? undefined : page.at(-1)?.context
-  } while (after !== undefined)
-})
-
-const describePlace = ({ context }: SealedSecret): string =>
-  context.purpose === "signing_key" ? `signing key ${context.row}` : `secret of ${context.row}`
-
 /** The rewrapped secrets are kept: each is replaced by itself. */
 const lostFault = (lost: ReadonlyArray<SealedSecret>): StartFault => {
   const others = lost.length - NAMED_SECRETS
-  const named = lost.slice(0, NAMED_SECRETS).map(describePlace).join(", ")
+  const named = lost.slice(0, NAMED_SECRETS).map(placeOfSecret).join(", ")
   return configurationFault(
     `neither master key opens ${named}${others > 0 ? ` and ${others} more` : ""}; everything else is sealed under SVC_MASTER_KEY. Run this again with the key that sealed them as SVC_MASTER_KEY_PREVIOUS, or, if it is gone, rotate the secrets of these endpoints`
   )

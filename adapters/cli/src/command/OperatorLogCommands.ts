@@ -3,6 +3,7 @@ import { formatInstant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { limitOption, readOptions } from "./CommandOptions.ts"
+import { listTable } from "./ListTable.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -20,7 +21,8 @@ const operatorLog: StoreCommand = {
   name: "operator-log",
   help: helpOf(
     `svc operator-log: prints the commands on the store that operators ran, newest first, this one included: those on the whole
-deployment, or those on one organization. Secrets among their words are not on record.
+deployment, or those on one organization. Secrets among their words are not on record. A table on a terminal, else JSON; --json
+prints JSON there too.
 
   --organization <id>   the commands on this organization
   --limit <1-${MAX_ENTRIES}>      how many; default ${DEFAULT_ENTRIES}`,
@@ -38,7 +40,13 @@ deployment, or those on one organization. Secrets among their words are not on r
         act: Effect.map(log.latest(organization, limit), (entries) => ({ data: entries.map(shown) }))
       }
     })
-  })
+  }),
+  terminalTextOf: listTable([
+    ["AT", "at"],
+    ["OPERATOR", "operator"],
+    ["COMMAND", "command"],
+    ["ARGUMENTS", "arguments"]
+  ])
 }
 
 export const operatorLogCommands: ReadonlyArray<StoreCommand> = [operatorLog]

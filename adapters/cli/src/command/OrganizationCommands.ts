@@ -9,6 +9,7 @@ import {
   type Organization,
   REPORT_GRACE_MAX_SECONDS
 } from "@svc/domain/organization/Organization"
+import { OrganizationDirectory } from "@svc/domain/ports/OrganizationDirectory"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { parseTarget } from "@svc/domain/webhook/WebhookTarget"
 import { keySetFault } from "@svc/identity-jwt/IdentityKey"
@@ -20,7 +21,15 @@ import { Effect, Result } from "effect"
 import { environmentConfig, loopbackConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
-import { type Options, oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
+import {
+  limitOption,
+  type Options,
+  oneOf,
+  readOptions,
+  refuseUnless,
+  requiredOption
+} from "./CommandOptions.ts"
+import { listTable } from "./ListTable.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
@@ -223,7 +232,12 @@ const create: StoreCommand = {
   help: helpOf(
     `svc organization create --name <name>: creates an organization and prints it.
 
-${OPTIONS_HELP}`,
+${OPTIONS_HELP}
+
+Example:
+
+  svc organization create --name Shop --return-origin https://shop.example --identity-issuer https://id.example \\
+    --identity-audience svc --identity-jwks-uri https://id.example/jwks.json`,
     SETTINGS_OF.organization
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -269,6 +283,42 @@ const show: StoreCommand = {
   })
 }
 
+const DEFAULT_LISTED = 100
+const MAX_LISTED = 1000
+
+const list: StoreCommand = {
+  name: "organization list",
+  help: helpOf(
+    `svc organization list: lists the organizations of the deployment, oldest first. A table on a terminal, else JSON.
+
+  --limit <1-${MAX_LISTED}>   how many; default ${DEFAULT_LISTED}
+  --cursor <text>    next_cursor of the page before
+  --json             JSON on a terminal too
+
+Example: svc organization list --json | jq -r .data[].organization_id`,
+    SETTINGS_OF.store
+  ),
+  plan: Effect.fnUntraced(function* (words) {
+    const { cursor, limit: given } = yield* readOptions({ limit: "one", cursor: "one" }, words)
+    const limit = yield* limitOption(given, { byDefault: DEFAULT_LISTED, most: MAX_LISTED })
+    return Effect.map(OrganizationDirectory, (directory) => ({
+      organization: "",
+      act: Effect.map(directory.list(cursor, limit + 1), (found) => {
+        const data = found.slice(0, limit)
+        const hasMore = found.length > limit
+        return { data: data.map(shown), has_more: hasMore, next_cursor: hasMore ? data.at(-1)?.id : null }
+      })
+    }))
+  }),
+  terminalTextOf: listTable([
+    ["ORGANIZATION", "organization_id"],
+    ["NAME", "name"],
+    ["ENVIRONMENT", "environment"],
+    ["BILLING ACCOUNT", "billing_account_reference"],
+    ["RETURN ORIGINS", "return_origins"]
+  ])
+}
+
 const update: StoreCommand = {
   name: "organization update",
   help: helpOf(
@@ -276,7 +326,9 @@ const update: StoreCommand = {
 apply them at once. An option that may be repeated replaces all previous values.
 
   --name <name>
-${OPTIONS_HELP}`,
+${OPTIONS_HELP}
+
+Example: svc organization update --organization org_... --return-origin https://shop.example --return-origin https://shop.test`,
     SETTINGS_OF.organization
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -303,4 +355,4 @@ ${OPTIONS_HELP}`,
   })
 }
 
-export const organizationCommands: ReadonlyArray<StoreCommand> = [create, update, show]
+export const organizationCommands: ReadonlyArray<StoreCommand> = [create, list, update, show]

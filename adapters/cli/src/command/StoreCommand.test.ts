@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { apiKeyHash } from "@svc/domain/organization/ApiKey"
+import { instantOf } from "@svc/domain/mandate/PreparedTerms"
+import { apiKeyHash, isActiveApiKey } from "@svc/domain/organization/ApiKey"
 import { type OperatorEntry, OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
@@ -246,6 +247,89 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
         const organizations = yield* Organizations
         const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key.api_key)))
         assert.strictEqual(found?.apiKey.revokedAt, revoked.revoked_at)
+      })
+    )
+
+    it.effect("svc api-key rotate gives another key, and lets the old one go on for the overlap", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id]
+        const old = yield* run("api-key create", [...of, "--scope", "read", "--scope", "webhooks"])
+        const named = [...of, "--api-key", old.api_key_id]
+        const rotated = yield* run("api-key rotate", [...named, "--overlap", "7d"])
+        assert.deepStrictEqual(rotated.scopes, ["read", "webhooks"])
+        assert.isUndefined(rotated.expires_at)
+        const from = instantOf(rotated.created_at)
+        assert.strictEqual(instantOf(rotated.replaced.expires_at) - from, 7n * 86_400n * NANOS_PER_SECOND)
+        const { data } = yield* run("api-key list", of)
+        const { api_key: secret, replaced, ...listed } = rotated
+        assert.deepStrictEqual(data, [replaced, listed])
+        const organizations = yield* Organizations
+        for (const key of [old.api_key, secret]) {
+          const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key)))
+          assert.isTrue(isActiveApiKey(found!.apiKey, found!.now))
+        }
+        // A shorter overlap ends it sooner; a longer one does not bring its end forward again.
+        const sooner = yield* run("api-key rotate", [...named, "--overlap", "1h"])
+        const later = yield* run("api-key rotate", named)
+        assert.strictEqual(later.replaced.expires_at, sooner.replaced.expires_at)
+        assert.isBelow(Date.parse(sooner.replaced.expires_at), Date.parse(replaced.expires_at))
+        yield* run("api-key rotate", [...named, "--overlap", "0s"])
+        assert.deepStrictEqual(yield* faultOf("api-key rotate", named), [
+          64,
+          "the key is revoked or has expired; svc api-key create makes another"
+        ])
+      })
+    )
+
+    it.effect("svc api-key rotate gives the new key as long a life, unless it says another", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id]
+        const old = yield* run("api-key create", [...of, "--expires-at", "2099-01-01T00:00:00Z"])
+        const named = [...of, "--api-key", old.api_key_id, "--overlap", "90d"]
+        const rotated = yield* run("api-key rotate", named)
+        assert.strictEqual(
+          instantOf(rotated.expires_at) - instantOf(rotated.created_at),
+          instantOf(old.expires_at) - instantOf(old.created_at)
+        )
+        const until = "2098-01-01T00:00:00Z"
+        const other = yield* run("api-key rotate", [...named, "--expires-at", until])
+        assert.strictEqual(other.expires_at, until)
+        for (const overlap of ["91d", "1w", "-1s", "1.5h", "99999999d"]) {
+          const [code, line] = yield* faultOf("api-key rotate", [...named.slice(0, -1), overlap])
+          assert.strictEqual(code, 64, line)
+        }
+      })
+    )
+
+    it.effect("svc organization list prints every organization, in pages", () =>
+      Effect.gen(function* () {
+        const made = [
+          yield* run("organization create", ["--name", "First"]),
+          yield* run("organization create", ["--name", "Second", "--return-origin", "https://two.example"])
+        ].map(({ organization_id: id }) => id as string)
+        const seen: Array<string> = []
+        let cursor: string | null = null
+        do {
+          const words: ReadonlyArray<string> = cursor === null ? [] : ["--cursor", cursor]
+          const page = yield* run("organization list", ["--limit", "2", ...words])
+          assert.isAtMost(page.data.length, 2)
+          seen.push(...page.data.map((one: { readonly organization_id: string }) => one.organization_id))
+          assert.strictEqual(page.has_more, page.next_cursor !== null)
+          cursor = page.next_cursor
+        } while (cursor !== null)
+        assert.deepStrictEqual(seen, [...seen].sort())
+        assert.includeMembers(seen, made)
+        const command = COMMANDS.find(({ name }) => name === "organization list")!
+        const answer = yield* run("organization list")
+        assert.deepStrictEqual(JSON.parse(printedText(command, [], answer)), answer)
+        assert.deepStrictEqual(JSON.parse(printedText(command, ["--json"], answer, true)), answer)
+        const [headings, ...rows] = printedText(command, [], answer, true).split("\n")
+        assert.match(headings!, /^ORGANIZATION +NAME +ENVIRONMENT +BILLING ACCOUNT +RETURN ORIGINS$/u)
+        assert.strictEqual(rows.length, seen.length)
+        const short = yield* run("organization list", ["--limit", "1"])
+        assert.match(printedText(command, [], short, true), /\n\nmore: --cursor org_/u)
       })
     )
 

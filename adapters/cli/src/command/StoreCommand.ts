@@ -30,6 +30,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
   /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
   readonly textOf?: (answer: object) => string
+  /** The same for a person at a terminal alone: programs that read the output have JSON without asking for it. */
+  readonly terminalTextOf?: (answer: object) => string
 }
 
 const ENTRY_BYTES = 16
@@ -87,11 +89,14 @@ const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLo
 
 /** What a command prints of its result. */
 export const printedText = (
-  { textOf }: Pick<StoreCommand, "textOf">,
+  { terminalTextOf, textOf }: Pick<StoreCommand, "textOf" | "terminalTextOf">,
   words: ReadonlyArray<string>,
-  answer: object
-): string =>
-  textOf === undefined || words.includes("--json") ? JSON.stringify(answer, null, 2) : textOf(answer)
+  answer: object,
+  isTerminal = false
+): string => {
+  const text = isTerminal ? (terminalTextOf ?? textOf) : textOf
+  return text === undefined || words.includes("--json") ? JSON.stringify(answer, null, 2) : text(answer)
+}
 
 /** The command of `svc` that runs on the store that `SVC_STORE` names and prints its result. */
 export const asCommand = (command: StoreCommand): Command => ({
@@ -103,6 +108,6 @@ export const asCommand = (command: StoreCommand): Command => ({
       const answer = yield* runStoreCommand(command, words, (work) =>
         Effect.provide(work, storageLayer(store, { migrations: "require" }))
       ).pipe(Effect.provide(logToStandardError))
-      yield* Console.log(printedText(command, words, answer))
+      yield* Console.log(printedText(command, words, answer, process.stdout.isTTY === true))
     })
 })

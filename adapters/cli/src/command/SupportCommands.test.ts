@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { type LeasedDelivery, WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { testWebhookEndpoint } from "@svc/domain/programs/WebhookDeliveries"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
@@ -7,7 +8,8 @@ import { harnessOrganization, makeCaller, proposalBody } from "@svc/testkit/Prog
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { ConfigProvider, Effect } from "effect"
 import { besideStore, makeEndpoint, monthlyBody } from "../../test/SampleData.ts"
-import { runStoreCommand } from "./StoreCommand.ts"
+import { redeliveryCommands } from "./RedeliveryCommands.ts"
+import { printedText, runStoreCommand } from "./StoreCommand.ts"
 import { supportCommands } from "./SupportCommands.ts"
 
 const newCaller = Effect.gen(function* () {
@@ -21,7 +23,7 @@ const run = Effect.fnUntraced(function* (
   organization: string,
   words: ReadonlyArray<string> = []
 ) {
-  const command = supportCommands.find(({ name }) => name === text)
+  const command = [...supportCommands, ...redeliveryCommands].find(({ name }) => name === text)
   if (command === undefined) return yield* Effect.die(new Error(`there is no ${text}`))
   const context = yield* Effect.context<PostgresPorts>()
   const given = ["--organization", organization, ...words]
@@ -37,6 +39,22 @@ const faultOf = (...given: Parameters<typeof run>) =>
 
 const idsOf = ({ data }: { readonly data: ReadonlyArray<{ readonly id: string }> }) =>
   data.map(({ id }) => id)
+
+/** Ends the deliveries of an organization that are due, as those that were given up after their last attempt. */
+const giveUp = Effect.fnUntraced(function* (organization: string) {
+  const store = yield* WebhookStore
+  const token = "given-up"
+  const lease = { token, limit: 100, perEndpoint: 100, assured: 100, perOrganization: 100, lasts: 10n ** 12n }
+  const leased = (yield* store.leaseDue(lease)).filter(
+    ({ delivery }) => delivery.organizationId === organization
+  )
+  const [{ endpoint, revision }] = leased as [LeasedDelivery]
+  const deliveries = leased.map(({ delivery: { nextAttemptAt: _next, open: _open, ...delivery } }) => ({
+    next: { ...delivery, state: "exhausted" as const },
+    token
+  }))
+  yield* store.recordAttempts([{ organization, endpoint, expected: revision, deliveries }])
+})
 
 layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
   "svc commands for support",
@@ -97,6 +115,63 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
         assert.notInclude(JSON.stringify(endpoints), String(secret))
         const deliveries = yield* run("webhook-endpoint deliveries", organization.id, ["--endpoint", id])
         assert.deepInclude(deliveries.data[0], { state: "pending", event_type: "endpoint.test" })
+      }).pipe(Effect.provide(besideStore))
+    )
+
+    it.effect("deliver again what an endpoint missed since then, once, and oldest first", () =>
+      Effect.gen(function* () {
+        const caller = yield* newCaller
+        const { organization } = caller
+        const { id } = yield* makeEndpoint(organization)
+        const { resource: mandate } = yield* caller.create(monthlyBody())
+        yield* caller.approve(mandate.id)
+        yield* caller.propose(mandate.id, proposalBody(1))
+        yield* giveUp(organization.id)
+        const of = ["--endpoint", id, "--since"]
+        const deliveries = run("webhook-endpoint deliveries", organization.id, ["--endpoint", id])
+        const missed = yield* deliveries
+        assert.deepStrictEqual(
+          missed.data.map(({ state }: { readonly state: string }) => state),
+          ["exhausted", "exhausted", "exhausted"]
+        )
+        const never = { redelivered: 0, redelivered_before: 0, left: 0 }
+        const later = "2099-01-01T00:00:00Z"
+        assert.deepStrictEqual(
+          yield* run("webhook-endpoint redeliver", organization.id, [...of, later]),
+          never
+        )
+        const since = [...of, "2020-01-01T00:00:00Z"]
+        const made = yield* run("webhook-endpoint redeliver", organization.id, since)
+        assert.deepStrictEqual(made, { ...never, redelivered: 3 })
+        const after = yield* deliveries
+        const eventsOf = (entries: ReadonlyArray<{ readonly event_id: string }>) =>
+          entries.map(({ event_id }) => event_id)
+        assert.deepStrictEqual(eventsOf(after.data.slice(0, 3)), eventsOf(missed.data))
+        const again = yield* run("webhook-endpoint redeliver", organization.id, since)
+        assert.deepStrictEqual(again, { ...never, redelivered_before: 3 })
+        assert.deepStrictEqual(yield* deliveries, after)
+        const elsewhere = (yield* newCaller).organization.id
+        assert.deepStrictEqual(yield* faultOf("webhook-endpoint redeliver", elsewhere, since), [
+          64,
+          "the organization has no endpoint of that identifier"
+        ])
+      }).pipe(Effect.provide(besideStore))
+    )
+
+    it.effect("print tables on a terminal, without what a terminal would obey", () =>
+      Effect.gen(function* () {
+        const caller = yield* newCaller
+        const body = { ...monthlyBody(), subject_reference: "user\u202e" }
+        const { resource: mandate } = yield* caller.create(body)
+        const command = supportCommands.find(({ name }) => name === "mandate list")!
+        const answer = yield* run("mandate list", caller.organization.id)
+        assert.deepStrictEqual(JSON.parse(printedText(command, [], answer)), answer)
+        const [headings, row] = printedText(command, [], answer, true).split("\n")
+        assert.match(headings!, /^MANDATE +STATE +KIND +SUBJECT +CREATED +ENDED$/u)
+        assert.match(
+          row!,
+          new RegExp(`^${mandate.id}  PENDING_APPROVAL  RECURRING  user\ufffd +20\\S+Z +-$`, "u")
+        )
       }).pipe(Effect.provide(besideStore))
     )
 

@@ -16,6 +16,7 @@ import { Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
 import { limitOption, oneOf, readOptions, requiredOption } from "./CommandOptions.ts"
+import { type Column, listTable } from "./ListTable.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
@@ -45,11 +46,13 @@ interface LookUp<State extends string> {
   readonly isOfSubject?: boolean
   /** `page`: a list with cursors. `count`: only how much of it. */
   readonly size?: "page" | "count"
+  /** Columns of its table on a terminal; absent: it is JSON there too. */
+  readonly columns?: ReadonlyArray<Column>
   readonly read: (asked: Asked & { readonly state?: State }) => Read<object>
 }
 
 /** A program's refusal as the fault of the command; that the store is unavailable remains. */
-const faultOf = (refusal: DomainRefusal): StartFault | StoreUnavailable => {
+export const faultOfRefusal = (refusal: DomainRefusal): StartFault | StoreUnavailable => {
   if (refusal._tag === "StoreUnavailable") return refusal
   if (refusal._tag === "NotFound") return usageFault("the organization has nothing of that identifier")
   const { code, detail, errors = [] } = problemOfRefusal(refusal)
@@ -75,14 +78,28 @@ const optionsOf = <State extends string>({ isOfSubject, of, size, states }: Look
       : [])
   ])
 
+const TABLE_HELP = " A table on a terminal, else JSON; --json prints JSON there too."
+
+/** Columns of lists of events. */
+const EVENT_COLUMNS: ReadonlyArray<Column> = [
+  ["OCCURRED", "occurred_at"],
+  ["TYPE", "type"],
+  ["AUTHORIZATION", "authorization_id"],
+  ["EVENT", "id"]
+]
+
 /** The command that prints what a look-up reads. */
 const commandOf = <State extends string>(lookUp: LookUp<State>): StoreCommand => {
-  const { name, of, prints, read, states } = lookUp
+  const { columns, name, of, prints, read, states } = lookUp
   const lines = optionsOf(lookUp)
   const kinds = Object.fromEntries([...lines.keys()].map((option) => [option, "one" as const]))
   return {
     name,
-    help: helpOf(`svc ${name}: prints ${prints}.\n\n${[...lines.values()].join("\n")}`, SETTINGS_OF.store),
+    help: helpOf(
+      `svc ${name}: prints ${prints}.${columns === undefined ? "" : TABLE_HELP}\n\n${[...lines.values()].join("\n")}`,
+      SETTINGS_OF.store
+    ),
+    ...(columns === undefined ? {} : { terminalTextOf: listTable(columns) }),
     plan: Effect.fnUntraced(function* (words) {
       const {
         cursor,
@@ -110,7 +127,7 @@ const commandOf = <State extends string>(lookUp: LookUp<State>): StoreCommand =>
       }
       return Effect.as(findOrganization(organization), {
         organization,
-        act: Effect.provide(Effect.mapError(read(asked), faultOf), RandomnessNodeCrypto.layer)
+        act: Effect.provide(Effect.mapError(read(asked), faultOfRefusal), RandomnessNodeCrypto.layer)
       })
     })
   }
@@ -146,6 +163,14 @@ export const supportCommands: ReadonlyArray<StoreCommand> = [
     states: MandateStateName.literals,
     isOfSubject: true,
     size: "page",
+    columns: [
+      ["MANDATE", "id"],
+      ["STATE", "state"],
+      ["KIND", "kind"],
+      ["SUBJECT", "subject_reference"],
+      ["CREATED", "created_at"],
+      ["ENDED", "ended_at"]
+    ],
     read: ({ named: _, ...query }) => listMandates(query)
   }),
   commandOf({
@@ -165,6 +190,7 @@ export const supportCommands: ReadonlyArray<StoreCommand> = [
     prints: "the journal of a mandate, oldest first",
     of: "mandate",
     size: "page",
+    columns: [["SEQ", "seq"], ...EVENT_COLUMNS],
     read: ({ named: mandateId, ...query }) => Effect.map(listEvents({ ...query, mandateId }), parsed)
   }),
   commandOf({
@@ -173,6 +199,15 @@ export const supportCommands: ReadonlyArray<StoreCommand> = [
     of: "mandate",
     states: AuthorizationStateName.literals,
     size: "page",
+    columns: [
+      ["AUTHORIZATION", "id"],
+      ["STATE", "state"],
+      ["AMOUNT", "proposed_action.payment.amount"],
+      ["CURRENCY", "proposed_action.payment.currency"],
+      ["REFERENCE", "external_reference"],
+      ["CREATED", "created_at"],
+      ["CLOSED", "closed_at"]
+    ],
     read: ({ named: mandateId, ...query }) => listAuthorizations({ ...query, mandateId })
   }),
   commandOf({
@@ -185,6 +220,13 @@ export const supportCommands: ReadonlyArray<StoreCommand> = [
     name: "webhook-endpoint list",
     prints: "the webhook endpoints of an organization, newest first",
     size: "page",
+    columns: [
+      ["ENDPOINT", "id"],
+      ["STATUS", "status"],
+      ["FAILED IN A ROW", "consecutive_failed_attempts"],
+      ["MISSED SINCE", "missed_since"],
+      ["URL", "url"]
+    ],
     read: ({ named: _, ...query }) => listWebhookEndpoints(query)
   }),
   commandOf({
@@ -192,12 +234,20 @@ export const supportCommands: ReadonlyArray<StoreCommand> = [
     prints: "the deliveries to an endpoint with their attempts, newest first",
     of: "endpoint",
     size: "page",
+    columns: [
+      ["DELIVERY", "id"],
+      ["STATE", "state"],
+      ["TYPE", "event_type"],
+      ["ATTEMPTS", "attempts.length"],
+      ["NEXT ATTEMPT", "next_attempt_at"]
+    ],
     read: ({ named: endpointId, ...query }) => listWebhookDeliveries({ ...query, endpointId })
   }),
   commandOf({
     name: "event list",
     prints: "the events of all mandates of an organization, oldest first, as GET /v1/events does",
     size: "page",
+    columns: [["MANDATE", "mandate_id"], ...EVENT_COLUMNS],
     read: ({ cursor, limit, organization }) =>
       Effect.map(
         readEventFeed({ organization, limit, ...(cursor === undefined ? {} : { after: cursor }) }),

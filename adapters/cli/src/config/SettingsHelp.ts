@@ -84,6 +84,9 @@ export const SETTINGS_OF = {
   storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
 } as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
 
+/** Begins the list of settings in the help of a command. */
+export const SETTINGS_HEADING = "Settings are environment variables:"
+
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
   const entries = settings.map((setting) => {
@@ -91,7 +94,8 @@ export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>)
     const requirement = setting.isOptional === true ? "Optional." : "Required."
     return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}`
   })
-  return `${usage}\n\nSettings are environment variables:\n\n${entries.join("\n")}\n\nExit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.\n`
+  const list = entries.length === 0 ? "" : `${SETTINGS_HEADING}\n\n${entries.join("\n")}\n\n`
+  return `${usage}\n\n${list}Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.\n`
 }
 
 /** What the development server's `--help` prints. */

@@ -1,0 +1,108 @@
+import { spawnSync } from "node:child_process"
+import { assert, describe, it } from "@effect/vitest"
+import { Console, Effect } from "effect"
+import { COMMANDS } from "./CommandList.ts"
+import { svc } from "./SvcCommand.ts"
+
+const scriptFor = (shell: string) =>
+  Effect.gen(function* () {
+    const lines: Array<string> = []
+    yield* Effect.provideService(svc(["completion", shell]).run, Console.Console, {
+      ...console,
+      log: (line: string) => void lines.push(line)
+    })
+    return lines.join("\n")
+  })
+
+/** What a shell offers for each list of words, the last of which is begun. One shell is asked for all of them. */
+type Offers = (
+  script: string,
+  ...lists: ReadonlyArray<ReadonlyArray<string>>
+) => ReadonlyArray<ReadonlyArray<string>>
+
+const run = (shell: string, program: string) => {
+  const { error, status, stderr, stdout } = spawnSync(shell, ["-c", program], { encoding: "utf8" })
+  if (error !== undefined) throw error
+  assert.deepStrictEqual([status, stderr], [0, ""])
+  return stdout.split("=\n").map((offered) => offered.split("\n").filter((word) => word !== ""))
+}
+
+const quoted = (words: ReadonlyArray<string>): string => words.map((word) => `'${word}'`).join(" ")
+
+const offersOfBash: Offers = (script, ...lists) => {
+  const asked = lists.map(
+    (words) =>
+      `COMP_WORDS=(${quoted(words)}); COMP_CWORD=${words.length - 1}; _svc; printf '%s\\n' "\${COMPREPLY[@]}"`
+  )
+  return run("bash", `${script}\n${asked.join("; echo =; ")}`)
+}
+
+/** `compadd` needs the line editor: what it is given is what is offered. */
+const offersOfZsh: Offers = (script, ...lists) => {
+  const asked = lists.map((words) => `words=(${quoted(words)}); CURRENT=${words.length}; _svc`)
+  const stubs = 'compdef() { :; }\ncompadd() { shift; print -l -- "$@"; }\n_files() { :; }'
+  return run("zsh", `${stubs}\n${script}\n${asked.join("; echo =; ")}`)
+}
+
+const has = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0
+
+describe("svc completion", () => {
+  for (const [shell, offersOf] of [
+    ["bash", offersOfBash],
+    ["zsh", offersOfZsh]
+  ] as const) {
+    it.effect.skipIf(!has(shell))(`completes commands, subcommands and options in ${shell}`, () =>
+      Effect.gen(function* () {
+        const [first = [], group, options, more, rotate = [], shells] = offersOf(
+          yield* scriptFor(shell),
+          ["svc", ""],
+          ["svc", "signing-key", ""],
+          ["svc", "doctor", ""],
+          ["svc", "doctor", "--json", ""],
+          ["svc", "api-key", "rotate", "--organization", "org_1", ""],
+          ["svc", "completion", ""]
+        )
+        assert.includeMembers([...first], [...COMMANDS.map(({ name }) => name.split(" ")[0]!), "--version"])
+        assert.deepStrictEqual(group, ["rotate", "withdraw", "list"])
+        assert.deepStrictEqual(options, ["--webhooks", "--strict", "--json", "--help"])
+        assert.deepStrictEqual(more, options)
+        assert.includeMembers([...rotate], ["--api-key", "--overlap", "--expires-at"])
+        assert.deepStrictEqual(shells, ["bash", "zsh", "fish", "--help"])
+      })
+    )
+  }
+
+  it.effect("offers in bash what goes on with what is typed", () =>
+    Effect.gen(function* () {
+      const offered = offersOfBash(
+        yield* scriptFor("bash"),
+        ["svc", "mig"],
+        ["svc", "api-key", "create", "--ex"]
+      )
+      assert.deepStrictEqual(offered, [["migrate"], ["--expires-at"]])
+    })
+  )
+
+  it.effect("has every command and its options for fish", () =>
+    Effect.gen(function* () {
+      const lines = (yield* scriptFor("fish")).split("\n")
+      for (const { name } of COMMANDS) {
+        const word = name.split(" ").at(-1)!
+        assert.isTrue(
+          lines.some((line) => line.includes(` -a ${word} -d '`)),
+          name
+        )
+      }
+      assert.isTrue(lines.every((line) => line.startsWith("complete -c svc ")))
+      const seen = "__fish_seen_subcommand_from api-key; and __fish_seen_subcommand_from rotate"
+      assert.include(lines, `complete -c svc -n '${seen}' -l overlap`)
+    })
+  )
+
+  it.effect("knows no other shell", () =>
+    Effect.gen(function* () {
+      const fault = yield* Effect.flip(svc(["completion", "csh"]).run)
+      assert.deepInclude(fault, { exitCode: 64, line: "the shell must be one of bash, zsh, fish" })
+    })
+  )
+})

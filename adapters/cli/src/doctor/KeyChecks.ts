@@ -1,0 +1,155 @@
+import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import type { SealedSecrets } from "@svc/domain/ports/SealedSecrets"
+import { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import {
+  isWithdrawn,
+  type SigningKeyList,
+  type SigningKeyRecord,
+  SigningKeyRecords,
+  signingKeyAt
+} from "@svc/domain/ports/SigningKeyRecords"
+import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import type { MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
+import { openSigningKey } from "@svc/signer/StoredSigningKey"
+import { Effect, Exit, Result } from "effect"
+import { forEachSecret, placeOfSecret, sealerOf } from "../command/StoredSecrets.ts"
+import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
+
+/** Which master key opens the secrets that the store keeps. */
+export interface SecretFacts {
+  readonly current: number
+  /** Those that the previous key alone opens. */
+  readonly previous: number
+  /** Those that neither opens, by what they are of. */
+  readonly lost: ReadonlyArray<string>
+}
+
+export const secretFacts = Effect.fnUntraced(function* (
+  keys: MasterKeys
+): Effect.fn.Return<SecretFacts, StoreUnavailable, SealedSecrets> {
+  const current = yield* sealerOf({ current: keys.current })
+  const either = yield* sealerOf(keys)
+  const facts = { current: 0, previous: 0, lost: [] as Array<string> }
+  yield* forEachSecret((secret) =>
+    Effect.gen(function* () {
+      const { context, sealed } = secret
+      if (Result.isSuccess(yield* Effect.result(current.open(context, sealed)))) facts.current += 1
+      else if (Result.isSuccess(yield* Effect.result(either.open(context, sealed)))) facts.previous += 1
+      else facts.lost.push(placeOfSecret(secret))
+    })
+  )
+  return facts
+})
+
+export const masterKeyCheck: Check<SecretFacts> = {
+  name: "keys.master_key",
+  judge: ({ current, lost, previous }) => {
+    if (lost.length > 0) {
+      return failed(
+        `no master key here opens ${namedList(lost)}`,
+        "set the key that sealed them as SVC_MASTER_KEY, or as SVC_MASTER_KEY_PREVIOUS; if it is gone, rotate the secrets of these endpoints"
+      )
+    }
+    return previous > 0
+      ? warning(
+          `SVC_MASTER_KEY_PREVIOUS alone opens ${previous} of ${counted(current + previous, "secret")}`,
+          "run svc master-key rewrap once every server has both keys"
+        )
+      : ok(`SVC_MASTER_KEY opens ${counted(current, "secret")}`)
+  }
+}
+
+/** A published key, and whether it can be opened here. */
+interface OpenedKey {
+  readonly key: SigningKeyRecord
+  readonly isOpened: boolean
+}
+
+export interface SigningFacts extends SigningKeyList {
+  readonly signing: OpenedKey | undefined
+  readonly pending: OpenedKey | undefined
+}
+
+export const signingFacts = Effect.fnUntraced(function* (
+  masterKeys: MasterKeys
+): Effect.fn.Return<SigningFacts, StoreUnavailable, SigningKeyRecords> {
+  const list = yield* Effect.flatMap(SigningKeyRecords, (records) => records.list)
+  const sealer = yield* sealerOf(masterKeys)
+  const opened = (key: SigningKeyRecord | undefined) =>
+    key === undefined
+      ? Effect.undefined
+      : Effect.map(
+          Effect.exit(Effect.provideService(openSigningKey(key), SecretSealer, sealer)),
+          (exit): OpenedKey => ({ key, isOpened: Exit.isSuccess(exit) })
+        )
+  const next = list.keys.find((key) => !isWithdrawn(key) && (key.signsFrom ?? 0n) > list.now)
+  return {
+    ...list,
+    signing: yield* opened(signingKeyAt(list.keys, list.now)),
+    pending: yield* opened(next)
+  }
+})
+
+const SECONDS_PER_DAY = 86_400n
+/** A signing key that has signed for longer is due for a rotation, as the alert SvcSigningKeyOld has it. */
+const OLD_KEY_DAYS = 400n
+
+const MASTER_KEY_REMEDY =
+  "set the master key that sealed it, or, if that is gone, run svc signing-key withdraw on it with the present one"
+
+const ageInDays = (key: SigningKeyRecord, now: bigint): bigint => {
+  const from = key.signsFrom === 0n ? key.createdAt : (key.signsFrom ?? key.createdAt)
+  return (now - from) / NANOS_PER_SECOND / SECONDS_PER_DAY
+}
+
+export const signingKeyCheck: Check<SigningFacts> = {
+  name: "keys.signing_key",
+  judge: ({ keys, now, signing }) => {
+    if (signing === undefined) {
+      return keys.length === 0
+        ? skipped("there is none yet; the first server makes it")
+        : failed("no key signs", "run svc signing-key rotate --now")
+    }
+    const { kid } = signing.key.publicJwk
+    if (!signing.isOpened)
+      return failed(`the master key does not open ${kid}, which signs`, MASTER_KEY_REMEDY)
+    const days = ageInDays(signing.key, now)
+    return days > OLD_KEY_DAYS
+      ? warning(`${kid} has signed for ${days} days`, "run svc signing-key rotate")
+      : ok(`${kid} signs, for ${counted(Number(days), "day")}`)
+  }
+}
+
+export const pendingKeyCheck: Check<SigningFacts> = {
+  name: "keys.pending_key",
+  judge: ({ pending }) => {
+    if (pending === undefined) return ok("no other key is announced")
+    const { kid } = pending.key.publicJwk
+    const from = formatInstant(pending.key.signsFrom ?? 0n)
+    return pending.isOpened
+      ? ok(`${kid} signs from ${from}`)
+      : failed(
+          `the master key does not open ${kid}, which signs from ${from}`,
+          "set the master key that sealed it before then"
+        )
+  }
+}
+
+export const withdrawnKeysCheck: Check<SigningFacts> = {
+  name: "keys.withdrawn",
+  judge: ({ keys }) => {
+    const withdrawn = keys.filter(isWithdrawn)
+    return ok(
+      withdrawn.length === 0
+        ? "no key was withdrawn"
+        : `${namedList(withdrawn.map(({ publicJwk }) => publicJwk.kid))}: what was exported under them does not verify`
+    )
+  }
+}
+
+/** What the signing keys on record tell. */
+export const SIGNING_CHECKS: ReadonlyArray<Check<SigningFacts>> = [
+  signingKeyCheck,
+  pendingKeyCheck,
+  withdrawnKeysCheck
+]
