@@ -5,6 +5,7 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 const CORE = [
   "packages/!(svc)/src/**/*.test.ts",
   "packages/!(svc)/test/**/*.test.ts",
+  "packages/*/browser/**/*.test.ts",
   "adapters/!(cli|http-server|store-postgres)/**/*.test.ts",
   "adapters/cli/bench/**/*.test.ts",
   "checks/**/*.test.ts"

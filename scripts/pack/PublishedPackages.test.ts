@@ -252,4 +252,12 @@ describe("installed from the tarballs alone", () => {
       onEachNode(`${version}\n`)
     )
   })
+
+  it("the command carries the evidence viewer", () => {
+    const command = inFolder("node_modules", ".bin", "svc")
+    assert.strictEqual(
+      output(process.execPath, [command, "evidence", "viewer"], installed.folder),
+      readFileSync(join(ROOT, "packages", "viewer", "src", "assets", "viewer.html"), "utf8")
+    )
+  })
 })

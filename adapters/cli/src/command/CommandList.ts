@@ -112,7 +112,8 @@ const GROUPS: ReadonlyArray<Group> = [
     summaries: {
       "evidence verify": "verifies the evidence of a mandate, offline and in full",
       "evidence replay": "verifies evidence and prints it event by event, with each decision and budget",
-      "evidence diff": "verifies that later evidence continues earlier evidence"
+      "evidence diff": "verifies that later evidence continues earlier evidence",
+      "evidence viewer": "prints one HTML file that verifies evidence in a browser, offline, and shows it"
     },
     load: async () => (await import("./EvidenceCommands.ts")).evidenceCommands
   },

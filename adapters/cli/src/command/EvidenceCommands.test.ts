@@ -14,6 +14,7 @@ import {
   signingKey,
   signPayload
 } from "@svc/testkit/EvidenceMaker"
+import { viewerPage } from "@svc/viewer"
 import { Console, Effect, Result } from "effect"
 import type { CheckFailed } from "../start/RunCommand.ts"
 import type { StartFault } from "../start/StartFault.ts"
@@ -209,6 +210,18 @@ describe("svc evidence diff", () => {
       const turned = yield* run(["diff", laterFile, earlier, "--jwks", jwks])
       assert.strictEqual(turned.exitCode, 2)
       assert.include(turned.text, "remembered_head")
+    })
+  )
+})
+
+describe("svc evidence viewer", () => {
+  it.live("prints one HTML file, without settings, and takes no options", () =>
+    Effect.gen(function* () {
+      const { exitCode, text } = yield* run(["viewer"])
+      assert.strictEqual(exitCode, 0)
+      assert.strictEqual(`${text}\n`, viewerPage())
+      assert.match(text, /^<!doctype html>[\s\S]+<\/html>$/u)
+      assert.strictEqual((yield* run(["viewer", "--open"])).exitCode, 64)
     })
   )
 })

@@ -216,5 +216,19 @@ ${EXIT_HELP}`,
     )
 }
 
+const viewer: Command = {
+  name: "evidence viewer",
+  help: `svc evidence viewer > viewer.html: prints the evidence viewer, one HTML file. It verifies evidence in a browser as "svc evidence verify"
+does, and shows what was proved, the text that was signed, budgets, decisions and the timeline, also in print. The file can be passed
+on with the evidence: it needs no server, and it cannot use the network.
+
+Exit codes: 0 printed, 64 invalid options.`,
+  run: Effect.fnUntraced(function* (words) {
+    yield* readOptions({}, words)
+    const { viewerPage } = yield* Effect.promise(() => import("@svc/viewer"))
+    yield* Console.log(viewerPage().trimEnd())
+  })
+}
+
 /** Commands about evidence that need no store. */
-export const evidenceCommands: ReadonlyArray<Command> = [verify, replay, diff]
+export const evidenceCommands: ReadonlyArray<Command> = [verify, replay, diff, viewer]

@@ -68,6 +68,17 @@ const sharedChromium = (): Promise<ChromiumUnderTest> => {
   return shared
 }
 
+/** A suite of pages that need no site. Where there is no browser its tests are skipped. */
+export const describeFiles = (
+  name: string,
+  tests: (newPage: (options?: BrowserContextOptions) => Promise<Page>) => void
+): void => {
+  describe.skipIf(program === undefined)(name, { timeout: TEST_TIMEOUT_MS }, () => {
+    afterEach(async () => (await sharedChromium()).closeContexts(), TEST_TIMEOUT_MS)
+    tests(async (options) => (await (await sharedChromium()).newContext(options)).newPage())
+  })
+}
+
 /** A suite with a site of its own. Where there is no browser its tests are skipped. */
 export const describeInBrowser = (
   name: string,

@@ -1,16 +1,19 @@
 /**
- * Takes pictures of the approval page in every state, language and theme, into `screenshots/`: `npm run screenshots`.
- * They are for people to look at; nothing compares them.
+ * Takes pictures of the approval page in every state, language and theme, and of the evidence viewer, into `screenshots/`:
+ * `npm run screenshots`. They are for people to look at; nothing compares them.
  */
-import { mkdirSync, rmSync, writeSync } from "node:fs"
+import { mkdirSync, rmSync, writeFileSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { LANGUAGES } from "@svc/domain/approval/StatementLanguage"
+import { bytesOf, keySet, ORIGIN, RP_ID, signPayload } from "@svc/testkit/EvidenceMaker"
+import { viewerPage } from "@svc/viewer"
 import type { BrowserContextOptions, Page } from "playwright-core"
 import { approveThrough } from "./ApprovalPageReader.ts"
 import { type ApprovalLink, type LinkOptions, openSite, SESSION_MS } from "./ApprovalSite.ts"
 import { addAuthenticator } from "./Authenticator.ts"
 import { chromiumPath, NO_CHROMIUM, startChromium } from "./ChromiumUnderTest.ts"
+import { YEAR_LATER, yearOfBooks } from "./SampleEvidence.ts"
 
 const FOLDER = fileURLToPath(new URL("../../../../screenshots/", import.meta.url))
 const EX_UNAVAILABLE = 69
@@ -238,18 +241,68 @@ const takeClosedLanguages = async () => {
   }
 }
 
-/** `-- states` takes those of the states alone. */
+const NANOS_PER_MILLISECOND = 1_000_000n
+
+/** The viewer with evidence that is what was expected. */
+const openEvidence = async (options: BrowserContextOptions): Promise<Page> => {
+  const payload = yearOfBooks().payload(YEAR_LATER)
+  const { head, mandate } = JSON.parse(payload)
+  const expected = { mandate: mandate.id, "rp-ids": RP_ID, origins: ORIGIN, head: `${head.seq}:${head.hash}` }
+  const file = join(FOLDER, "viewer.html")
+  writeFileSync(file, viewerPage())
+  const page = await (await chromium.newContext(options)).newPage()
+  await page.clock.setFixedTime(Number(YEAR_LATER / NANOS_PER_MILLISECOND))
+  await page.goto(pathToFileURL(file).href)
+  const disclosure = page.getByText("Expected values").first()
+  await disclosure.click()
+  for (const [name, value] of Object.entries(expected)) await page.locator(`#expect-${name}`).fill(value)
+  await disclosure.click()
+  const json = (name: string, content: object) => ({
+    name,
+    mimeType: "application/json",
+    buffer: Buffer.from(bytesOf(content))
+  })
+  await page.locator("#keys-file").setInputFiles(json("jwks.json", keySet))
+  await page.locator("#evidence-file").setInputFiles(json("evidence.json", signPayload(payload)))
+  await page.locator(".events > li").first().waitFor()
+  return page
+}
+
+/** Each part of the evidence viewer. `evidence-viewer`, on docs/evidence.md, is copied from here to `docs/`. */
+const takeViewer = async () => {
+  const looks = { "desktop-light": { ...DESKTOP, ...LIGHT }, "phone-dark": { ...PHONE, ...DARK } }
+  for (const [look, options] of Object.entries(looks)) {
+    const page = await openEvidence(options)
+    for (const part of ["proved", "approval", "budgets", "decisions", "timeline", "checks"]) {
+      await page.locator(`#${part}`).evaluate((section) => section.scrollIntoView())
+      await page.screenshot({ path: join(FOLDER, `viewer-${part}-${look}.png`), animations: "disabled" })
+      taken += 1
+    }
+    await page.context().close()
+  }
+  const page = await openEvidence({ ...LIGHT, viewport: { width: 880, height: 780 } })
+  await page.locator("#verdict").evaluate((verdict) => verdict.scrollIntoView())
+  await page.screenshot({ path: join(FOLDER, "evidence-viewer.png"), animations: "disabled" })
+  taken += 1
+  await page.context().close()
+}
+
+/** `-- states` takes those of the states alone, `-- viewer` those of the evidence viewer. */
 const statesAlone = process.argv.includes("states")
+const viewerAlone = process.argv.includes("viewer")
 
 try {
-  if (!statesAlone) {
+  if (!statesAlone && !viewerAlone) {
     await takeReadme()
     await takeLanguages()
     await takeCurrencies()
   }
-  await takeClosedLanguages()
-  await takeStates("phone-light", { ...PHONE, ...LIGHT })
-  await takeStates("desktop-dark", { ...DESKTOP, ...DARK })
+  if (!statesAlone) await takeViewer()
+  if (!viewerAlone) {
+    await takeClosedLanguages()
+    await takeStates("phone-light", { ...PHONE, ...LIGHT })
+    await takeStates("desktop-dark", { ...DESKTOP, ...DARK })
+  }
   console.log(`${taken} pictures in screenshots/`)
 } finally {
   await chromium.close()

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { exactText, visibleText } from "./VisibleText.ts"
+import { exactText, hidesCharacters, visibleText } from "./VisibleText.ts"
 
 describe("text with its invisible characters shown (part 6)", () => {
   const rows: ReadonlyArray<readonly [string, string, string]> = [
@@ -29,6 +29,11 @@ describe("text with its invisible characters shown (part 6)", () => {
   for (const [title, given, expected] of rows) {
     it(`is written as required: ${title}`, () => assert.strictEqual(visibleText(given), expected))
   }
+})
+
+it("a text hides characters only if some are invisible: not if it looks like an escape", () => {
+  for (const text of ["a\u200bb", "pay \u202e001", "a\ufe00", "\ue000"]) assert.isTrue(hidesCharacters(text))
+  for (const text of ["", "a U+200B", "❤\ufe0f 1\ufe0f\u20e3", "مرحبا"]) assert.isFalse(hidesCharacters(text))
 })
 
 describe("text with every ambiguous character shown (part 6)", () => {

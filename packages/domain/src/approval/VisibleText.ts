@@ -52,10 +52,19 @@ const escaped = (
   return shown
 }
 
+const isHiddenAt = (characters: ReadonlyArray<string>, at: number): boolean =>
+  INVISIBLE.test(characters[at] ?? "") && !selects(characters, at)
+
+/** Whether a text has characters that are invisible or change how their neighbours are shown. */
+export const hidesCharacters = (text: string): boolean => {
+  const characters = [...text]
+  return characters.some((_, at) => isHiddenAt(characters, at))
+}
+
 /** Text of a caller with control, bidi and zero-width characters made visible as U+XXXX (part 6). */
 export const visibleText = (text: string): string => {
   const characters = [...text]
-  return escaped(characters, (character, at) => INVISIBLE.test(character) && !selects(characters, at))
+  return escaped(characters, (_, at) => isHiddenAt(characters, at))
 }
 
 /**

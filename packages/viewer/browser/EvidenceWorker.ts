@@ -1,0 +1,70 @@
+import { isJsonObject, type JsonObject } from "@svc/protocol/json/Json"
+import { parseStrictJson } from "@svc/protocol/json/StrictJson"
+import { type Evidence, replayEvidence } from "@svc/verifier"
+import * as Result from "effect/Result"
+import { type EvidenceLists, listEvidence } from "./EvidenceLists.ts"
+import type { Answer, Request } from "./Messages.ts"
+
+/** Above the size of any evidence, in bytes. */
+const MAX_EVIDENCE_BYTES = 100 * 1_048_576
+/** Above the size of any key set, in bytes. */
+const MAX_KEY_SET_BYTES = 1_048_576
+
+/** Why the evidence was not looked at, which says nothing about it. */
+class CannotRun extends Error {}
+
+const bytesOf = async (file: Blob, what: string, limit: number): Promise<Uint8Array> => {
+  if (file.size > limit) throw new CannotRun(`${what} is longer than ${limit} bytes.`)
+  try {
+    return new Uint8Array(await file.arrayBuffer())
+  } catch {
+    throw new CannotRun(`${what} can no longer be read: choose the file again.`)
+  }
+}
+
+const keySetIn = (bytes: Uint8Array): JsonObject => {
+  const parsed = parseStrictJson(bytes)
+  if (Result.isFailure(parsed) || !isJsonObject(parsed.success) || !Array.isArray(parsed.success.keys)) {
+    throw new CannotRun("The key set is not strict JSON with a list of keys.")
+  }
+  return parsed.success
+}
+
+type VerifyRequest = Extract<Request, { readonly ask: "verify" }>
+
+const verify = async ({ evidence, expectations, keySet }: VerifyRequest) => {
+  if (globalThis.crypto?.subtle === undefined) {
+    throw new CannotRun("This page needs WebCrypto: open it as a file, or over https.")
+  }
+  const keys = keySetIn(await bytesOf(keySet, "The key set", MAX_KEY_SET_BYTES))
+  const parts = await Promise.all(evidence.map((file) => bytesOf(file, "The evidence", MAX_EVIDENCE_BYTES)))
+  const { events, report } = await replayEvidence(parts as unknown as Evidence, keys, expectations)
+  return { report, lists: listEvidence(events) }
+}
+
+/** The part of the global scope of a worker that is used. */
+interface WorkerScope {
+  onmessage: ((event: { readonly data: Request }) => void) | null
+  readonly postMessage: (answer: Answer) => void
+}
+
+/** Verifies evidence off the page's thread, and keeps what it shows of it. */
+export const startWorker = (scope: WorkerScope): void => {
+  let lists: EvidenceLists | undefined
+  const answer = async (request: Request): Promise<Answer> => {
+    if (request.ask === "slice") {
+      return { answer: "slice", id: request.id, items: lists?.slice(request) ?? [] }
+    }
+    try {
+      const verified = await verify(request)
+      lists = verified.lists
+      const { lengths, totals } = lists
+      return { answer: "verified", report: verified.report, totals, lengths }
+    } catch (error) {
+      const why =
+        error instanceof CannotRun ? error.message : `The verifier failed: ${error}. It is at fault itself.`
+      return { answer: "cannot run", why }
+    }
+  }
+  scope.onmessage = ({ data }) => void answer(data).then(scope.postMessage.bind(scope))
+}
