@@ -19,5 +19,7 @@ export { BACKOFF_DEFAULT, type Calls, type ExecutingCalls, withExecution } from 
 export { makeBegunExecutions } from "./Execution.ts"
 export { makeListing } from "./Listing.ts"
 export { withRetries } from "./Retries.ts"
+export { abortedBeforehand } from "./SvcError.ts"
+export { isThenable } from "./Thenable.ts"
 export { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
 export { checkLimits, jsonText, type RequestOptions, type WriteOptions } from "./Transport.ts"

@@ -253,6 +253,13 @@ describe("an execution", () => {
     assert.lengthOf(new Set(reports.map(({ body }) => JSON.stringify(body))), 1)
   })
 
+  it("whose report a service does not take, since it is closed for good, hands it over, too", async () => {
+    const closed = problem(503, "store_unavailable", { retryable: false })
+    const { svc } = clientOf(json(RESERVED), closed)
+    const reconciliation = reconciliationOf(await svc.execute(RESERVED, runOf(ACCEPTED).run, { opening }))
+    assert.strictEqual(reconciliation.because, "report_unanswered")
+  })
+
   it.each([
     [409, "terminal_state_conflict"],
     [422, "validation_failed"],
@@ -307,6 +314,14 @@ describe("an authorization", () => {
       )
     const signal = new AbortController() as never
     assert.strictEqual((await refusalOf(svc.execute(ID, run, { opening, signal }))).code, "invalid_argument")
+    for (const [options, words] of [
+      [undefined, "execute takes options"],
+      [{ openning: opening }, 'execute has no option "openning"; it takes opening,']
+    ] as const) {
+      const { code, message } = await refusalOf(svc.execute(ID, run, options as never))
+      assert.strictEqual(code, "invalid_argument")
+      assert.include(message, words)
+    }
     assert.deepStrictEqual([sent.length, runs.length], [0, 0])
   })
 

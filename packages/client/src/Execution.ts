@@ -170,7 +170,7 @@ const reportOf = (started: Started, result: RunOutcome): ExecutionReport | undef
 const isRefusal = (cause: unknown): boolean => cause instanceof SvcError && !mayHaveArrived(cause)
 
 const mayHaveArrived = ({ code, retryable }: SvcError): boolean =>
-  retryable || code === "aborted" || code === "unexpected_response"
+  retryable || ["aborted", "unexpected_response", "store_unavailable"].includes(code)
 
 const settle = async (
   calls: ExecutionCalls,
@@ -230,11 +230,29 @@ const isWellFormed = (text: string): boolean => {
   }
 }
 
+const OPTIONS: ReadonlyArray<string> = [
+  "opening",
+  "externalActionReference",
+  "runTimeout",
+  "signal",
+  "timeout",
+  "retries"
+] satisfies ReadonlyArray<keyof ExecutionOptions>
+
+const checkOptions = (options: unknown): void => {
+  if (typeof options !== "object" || options === null) {
+    throw invalidArgument("execute takes options, of which opening is the opening of the commitment")
+  }
+  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
+  if (unknown !== undefined) {
+    throw invalidArgument(`execute has no option ${JSON.stringify(unknown)}; it takes ${OPTIONS.join(", ")}`)
+  }
+}
+
 /** What would be found out only when something has been executed. */
-const checkExecution = (
-  run: unknown,
-  { externalActionReference: reference, opening: _, runTimeout = 1, ...limits }: ExecutionOptions
-): void => {
+const checkExecution = (run: unknown, options: ExecutionOptions): void => {
+  checkOptions(options)
+  const { externalActionReference: reference, opening: _, runTimeout = 1, ...limits } = options
   checkLimits(limits)
   numberWithin("runTimeout", runTimeout, 1, TIMER_MAX_MILLISECONDS)
   if (typeof run !== "function") throw invalidArgument("run must be a function")

@@ -1,4 +1,5 @@
 import { invalidArgument } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 
 /**
  * A path whose parameters are encoded. Refuses what a URL cannot carry as one segment: an empty text, which would name the
@@ -9,8 +10,7 @@ export const routePath = (parts: TemplateStringsArray, ...segments: ReadonlyArra
 
 const encodeSegment = (segment: unknown): string => {
   if (typeof segment !== "string") {
-    const isPromise = typeof (segment as PromiseLike<unknown> | null | undefined)?.then === "function"
-    const given = isPromise ? "a promise: await it" : `something of type ${typeof segment}`
+    const given = isThenable(segment) ? "a promise: await it" : `something of type ${typeof segment}`
     throw invalidArgument(`an identifier must be a text, and was given as ${given}`)
   }
   if (segment === "" || segment === "." || segment === "..") {

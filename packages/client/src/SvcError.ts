@@ -128,6 +128,10 @@ export class SvcError extends Error {
 export const invalidArgument = (message: string): SvcError =>
   new SvcError({ code: "invalid_argument", message })
 
+/** The error of a call whose signal was aborted before it began. */
+export const abortedBeforehand = (cause: unknown): SvcError =>
+  new SvcError({ code: "aborted", message: "The call was aborted before it began: nothing was done", cause })
+
 /** The value, if it is within its bounds; throws `invalid_argument` otherwise, for what is no number too. */
 export const numberWithin = (name: string, value: number, minimum: number, maximum: number): number => {
   if (value >= minimum && value <= maximum) return value

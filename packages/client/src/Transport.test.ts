@@ -275,6 +275,7 @@ describe("a signal", () => {
     const { sent, svc } = clientOf()
     const failure = await failureOf(svc.mandates.get("mnd_1", { signal: AbortSignal.abort("enough") }))
     assert.deepStrictEqual([failure.code, failure.cause, sent.length], ["aborted", "enough", 0])
+    assert.include(failure.message, "nothing was done")
   })
 
   it("ends an attempt, and nothing follows", async () => {
@@ -373,6 +374,16 @@ describe("what is given by mistake", () => {
     const misspelt = await failureOf(svc.mandates.create(INPUT, { idempotency_key: "order-1" } as never))
     assert.strictEqual(misspelt.code, "invalid_argument")
     assert.include(misspelt.message, "idempotencyKey")
+    for (const options of [Promise.resolve({ idempotencyKey: "order-1" }), new Map(), null, 5, true, "key"]) {
+      const refused = await failureOf(svc.mandates.create(INPUT, options as never))
+      assert.strictEqual(refused.code, "invalid_argument")
+      assert.include(refused.message, "the options of a call are an object")
+    }
+    const input = await failureOf(svc.authorizations.commit("aut_1", Promise.resolve({}) as never))
+    assert.deepStrictEqual(
+      [input.code, input.message],
+      ["invalid_argument", "the input was given as a promise: await it"]
+    )
     // biome-ignore lint/suspicious/noThenProperty: a query builder that is awaited is no promise of the language.
     const query = { then: (resolve: (id: string) => void) => resolve("mnd_1") }
     const never = async (): Promise<never> => assert.fail("nothing is run")

@@ -1,6 +1,7 @@
 import { withRetries } from "./Retries.ts"
 import { type Backoff, readRetryAfter } from "./RetryDelay.ts"
-import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
+import { abortedBeforehand, invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 import { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
 
 /** How a single call is made. */
@@ -69,6 +70,7 @@ const keyOf = ({ keyed }: Operation, given: string | undefined): string | undefi
 
 /** JSON of an input; throws `invalid_argument` for what is none. */
 export const jsonText = (body: unknown): string => {
+  if (isThenable(body)) throw invalidArgument("the input was given as a promise: await it")
   try {
     return JSON.stringify(body)
   } catch (cause) {
@@ -228,7 +230,11 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
 ] satisfies ReadonlyArray<keyof WriteOptions>)
 
 /** A misspelt `idempotencyKey` that was passed over would let an operation happen twice. */
-const checkNames = (options: object): void => {
+const checkNames = (options: unknown): void => {
+  if (typeof options !== "object" || options === null || isThenable(options) || Symbol.iterator in options) {
+    const given = isThenable(options) ? "a promise: await it" : `something of type ${typeof options}`
+    throw invalidArgument(`the options of a call are an object, and were given as ${given}`)
+  }
   const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name))
   if (unknown !== undefined) {
     throw invalidArgument(
@@ -260,6 +266,7 @@ export const makeTransport =
     checkLimits(options)
     const { retries = settings.retries, signal } = options
     const request = prepare(operation, settings, options.idempotencyKey)
+    if (signal?.aborted) throw abortedBeforehand(signal.reason)
     const abortedBecause = (reason: unknown) => lostAttempt(request, signal, reason)
     return withRetries({ retries, backoff: settings.backoff, signal, abortedBecause }, () =>
       attempt<A>(settings, request, options)

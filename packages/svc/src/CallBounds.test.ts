@@ -70,6 +70,16 @@ describe("the bounds of a call in process", () => {
     assert.deepStrictEqual([code, idempotencyKey], ["aborted", "key-1"])
   })
 
+  it("says that nothing was done when it was aborted before it began", async () => {
+    const { call, tried } = failing(0)
+    const { code, message } = await failureOf(call(program, { signal: AbortSignal.abort() }, "key-1"))
+    assert.deepStrictEqual(
+      [code, message],
+      ["aborted", "The call was aborted before it began: nothing was done"]
+    )
+    assert.strictEqual(tried.count, 0)
+  })
+
   it("refuses bounds that are none, and any within a transaction", async () => {
     const { call, tried } = failing(0)
     const controller = new AbortController() as never
@@ -208,6 +218,18 @@ describe("the calls of a service and of the client", () => {
       const { code, message } = await failureOf(call)
       assert.strictEqual(code, "invalid_argument")
       assert.match(message, /was given a promise: await it$/u)
+    }
+    for (const [call, given] of [
+      [
+        face.mandates.get(undefined as never),
+        "mandates.get takes an identifier as its first argument, and was given nothing"
+      ],
+      [face.authorizations.commit({} as never, {} as never), "and was given something of type object"],
+      [face.passkeys.list(null as never), "and was given null"]
+    ] as const) {
+      const { code, message } = await failureOf(call)
+      assert.strictEqual(code, "invalid_argument")
+      assert.include(message, given)
     }
     const iterate = async () => {
       for await (const _ of face.mandates.events(id)) assert.fail("there is nothing in it")

@@ -1,5 +1,6 @@
 import { SvcError } from "@svc/client"
 import {
+  abortedBeforehand,
   BACKOFF_DEFAULT,
   checkLimits,
   type RequestOptions,
@@ -51,6 +52,7 @@ export const boundedCalls =
   async <A>(program: Program<A>, options: RequestOptions = {}, idempotencyKey?: string): Promise<A> => {
     checkLimits(options)
     const { retries = 0, signal, timeout } = options
+    if (signal?.aborted) throw abortedBeforehand(signal.reason)
     const once = (limit?: AbortSignal) => runFor(program, { idempotencyKey, signal: limit })
     const isBounded = timeout !== undefined || signal !== undefined
     const attempt = async (): Promise<A | SvcError> => {

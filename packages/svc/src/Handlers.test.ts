@@ -235,7 +235,6 @@ describe("what mounts a service", () => {
         [undefined, "nothing"],
         [null, "null"],
         [{}, "something of type object"],
-        [async () => undefined, "something of type function"],
         [Promise.resolve(), "a promise: await it"]
       ] as const)
         assert.throws(
@@ -243,6 +242,43 @@ describe("what mounts a service", () => {
           TypeError,
           `${name} takes a service, as createService returns it, and was given ${words}.`
         )
+  })
+})
+
+describe("the route handlers of Next", () => {
+  it("answer without a content encoding, which Next would drop", async () => {
+    const shop = makeShop()
+    const service = createService(shop.serviceOptions)
+    const { GET } = toRouteHandlers(service)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    const { key } = await service.createApiKey(shop.id)
+    const headers = { "accept-encoding": "gzip, br", authorization: `Bearer ${key}` }
+    const ask = (path: string) => GET(new Request(`http://localhost:3000/mandates${path}`, { headers }))
+    const evidence = await ask(`/v1/mandates/${mandate}/evidence`)
+    assert.deepStrictEqual([evidence.status, evidence.headers.get("content-encoding")], [200, null])
+    assert.strictEqual((await evidence.json()).format, "svc.evidence.v1")
+    const document = await ask("/openapi.json")
+    assert.deepStrictEqual([document.status, document.headers.get("content-encoding")], [200, null])
+    assert.match((await document.json()).openapi, /^3\./u)
+    await service.close()
+  })
+
+  it("make their service at the first request, once", async () => {
+    const shop = makeShop()
+    const made: Array<Service> = []
+    const handlers = toRouteHandlers(() => {
+      made.push(createService(shop.serviceOptions))
+      return made[0] as Service
+    })
+    assert.lengthOf(made, 0)
+    for (const handle of [handlers.GET, handlers.HEAD]) {
+      const method = handle === handlers.GET ? "GET" : "HEAD"
+      const answer = await handle(new Request("http://localhost:3000/mandates/healthz", { method }))
+      assert.strictEqual(answer.status, 200)
+    }
+    assert.lengthOf(made, 1)
+    await made[0]?.close()
   })
 })
 

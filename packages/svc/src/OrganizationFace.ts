@@ -65,6 +65,7 @@ import { LIST_LIMIT_DEFAULT, type ListPage } from "@svc/protocol/request/ListPag
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import type { Caller } from "./CallBounds.ts"
+import { givenWords } from "./OptionFaults.ts"
 import type { Services } from "./ServiceRuntime.ts"
 import { svcErrorOf } from "./SvcError.ts"
 import { isThenable } from "./Thenable.ts"
@@ -300,31 +301,46 @@ const eventCalls = ({ read }: Ways): Calls["events"] => ({
     })
 })
 
-/** The same calls. They reject where a promise is given for what it resolves with: somebody forgot an `await`. */
-const refusingPromises = <Group extends object>(of: string, group: Group): Group => {
+/** Calls whose first argument is no identifier. */
+const WITHOUT_IDENTIFIER: ReadonlySet<string> = new Set([
+  "mandates.create",
+  "mandates.list",
+  "webhooks.create",
+  "webhooks.list",
+  "events.list"
+])
+
+/** What is wrong with the arguments of a call, if it can be seen from outside. */
+const argumentFault = (call: string, given: ReadonlyArray<unknown>): SvcError | undefined => {
+  const refused = (words: string) => new SvcError({ code: "invalid_argument", message: `${call} ${words}` })
+  if (given.some(isThenable)) return refused("was given a promise: await it")
+  if (WITHOUT_IDENTIFIER.has(call) || typeof given[0] === "string") return undefined
+  return refused(`takes an identifier as its first argument, and was given ${givenWords(given[0])}`)
+}
+
+/** The same calls. They reject what cannot be meant, as after a forgotten `await`: a promise, or no identifier. */
+const refusingMistakes = <Group extends object>(of: string, group: Group): Group => {
   const guarded = Object.entries(group).map(([name, call]) => [
     name,
-    (...given: ReadonlyArray<unknown>) =>
-      given.some(isThenable)
-        ? makeListing(async () => {
-            throw promiseGiven(`${of}.${name}`)
-          })
-        : call(...given)
+    (...given: ReadonlyArray<unknown>) => {
+      const fault = argumentFault(`${of}.${name}`, given)
+      if (fault === undefined) return call(...given)
+      return makeListing(async () => {
+        throw fault
+      })
+    }
   ])
   return Object.fromEntries(guarded) as Group
 }
-
-const promiseGiven = (to: string): SvcError =>
-  new SvcError({ code: "invalid_argument", message: `${to} was given a promise: await it` })
 
 /** Typed calls by what runs their programs. */
 export const makeCalls = (call: Caller): Calls => {
   const ways = makeWays(call)
   return {
-    mandates: refusingPromises("mandates", mandateCalls(ways)),
-    authorizations: refusingPromises("authorizations", authorizationCalls(ways)),
-    passkeys: refusingPromises("passkeys", passkeyCalls(ways)),
-    webhooks: refusingPromises("webhooks", webhookCalls(ways)),
-    events: refusingPromises("events", eventCalls(ways))
+    mandates: refusingMistakes("mandates", mandateCalls(ways)),
+    authorizations: refusingMistakes("authorizations", authorizationCalls(ways)),
+    passkeys: refusingMistakes("passkeys", passkeyCalls(ways)),
+    webhooks: refusingMistakes("webhooks", webhookCalls(ways)),
+    events: refusingMistakes("events", eventCalls(ways))
   }
 }

@@ -209,6 +209,13 @@ describe("a service", () => {
       assert.strictEqual(answer.status, status, String(scopes))
       await service.close()
     }
+    for (const misspelt of [{ scope: ["read"] }, { Scopes: ["read"] }]) {
+      const shop = makeShop({ authenticate: async () => ({ organization: shop.id, ...misspelt }) as never })
+      const service = createService(shop.serviceOptions)
+      const answer = await service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
+      assert.strictEqual(answer.status, 500, JSON.stringify(misspelt))
+      await service.close()
+    }
     const shop = makeShop({ authenticate: async () => null as never })
     const service = createService(shop.serviceOptions)
     const answer = await service.fetch(new Request("http://localhost:3000/mandates/v1/mandates"))
@@ -474,6 +481,31 @@ describe("a service", () => {
       much.errors.map(({ pointer }) => pointer),
       ["/scopes"]
     )
+    for (const [given, pointer] of [
+      [{ scopes: "read" }, "/scopes"],
+      [{ scopes: null }, "/scopes"],
+      [{ expiresAt: "2020-01-01T00:00:00Z" }, "/expiresAt"],
+      [{ expiresAt: 60 }, "/expiresAt"]
+    ] as const) {
+      const { code, errors } = await refusalOf(service.createApiKey(shop.id, given as never))
+      assert.deepStrictEqual([code, errors.map((fault) => fault.pointer)], ["validation_failed", [pointer]])
+    }
+    for (const [given, words] of [
+      [{ scope: ["read"] }, 'there is no option "scope"; was scopes meant?'],
+      [{ expires_at: "2030-01-01T00:00:00Z" }, 'there is no option "expires_at"; was expiresAt meant?'],
+      [{ expiresIn: 60 }, 'there is no option "expiresIn"'],
+      [["read"], "was given a list"],
+      [null, "was given null"]
+    ] as const) {
+      const { code, message } = await refusalOf(service.createApiKey(shop.id, given as never))
+      assert.strictEqual(code, "invalid_argument")
+      assert.include(message, words)
+    }
+    for (const id of [undefined, Promise.resolve(shop.id)])
+      assert.include(
+        (await refusalOf(service.createApiKey(id as never))).message,
+        "createApiKey takes the identifier of an organization"
+      )
     await service.close()
   })
 

@@ -1,4 +1,4 @@
-import type { SvcError } from "@svc/client"
+import { SvcError } from "@svc/client"
 import { type Calls, makeBegunExecutions, withExecution } from "@svc/client/calls"
 import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
 import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
@@ -13,14 +13,14 @@ import { Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
-import { formatInstant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { verifyEvidence } from "@svc/verifier"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
 import { boundedCalls, callsWithinTransaction, type RunFor } from "./CallBounds.ts"
 import { withinTransaction } from "./HostTransaction.ts"
 import { notOpenError } from "./NotOpen.ts"
-import { givenWords, isObject } from "./OptionFaults.ts"
+import { givenWords, isObject, unknownNames } from "./OptionFaults.ts"
 import { makeCalls, type OrganizationFace } from "./OrganizationFace.ts"
 import { faceOf as faceOfPath, makeApp, type ServiceApp } from "./ServiceApp.ts"
 import { makeFetch } from "./ServiceFetch.ts"
@@ -29,6 +29,7 @@ import { makeRuntime, type RunEffect, type ServiceRuntime, type Services } from 
 import { type Mounts, settingsOf } from "./ServiceSettings.ts"
 import { takeStore } from "./Store.ts"
 import { svcErrorOf } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 
 /** What the handlers of this package use of a service, and nobody else. */
 export const ServiceParts: unique symbol = Symbol("svc/ServiceParts")
@@ -105,18 +106,28 @@ const unknownOrganization = new Refused({
   detail: "There is no such organization in this environment."
 })
 
-const refuseKeySettings = ({
-  expiresAt,
-  scopes = API_KEY_SCOPES
-}: {
-  readonly expiresAt: string | undefined
-  readonly scopes: ReadonlyArray<ApiKeyScope> | undefined
-}): Effect.Effect<void, Refused> => {
+const refuseKeySettings = (
+  {
+    expiresAt,
+    scopes = API_KEY_SCOPES
+  }: {
+    readonly expiresAt: string | undefined
+    readonly scopes: ReadonlyArray<ApiKeyScope> | undefined
+  },
+  now: Instant
+): Effect.Effect<void, Refused> => {
+  const expiry = typeof expiresAt === "string" ? parseTimestamp(expiresAt) : undefined
   const faults = [
-    ...(expiresAt === undefined || parseTimestamp(expiresAt) !== undefined
+    ...(expiresAt === undefined || (expiry !== undefined && expiry > now)
       ? []
-      : [{ pointer: "/expiresAt", code: "invalid_value", detail: "Must be an RFC 3339 time in UTC." }]),
-    ...(scopes.length > 0 && scopes.every((scope) => API_KEY_SCOPES.includes(scope))
+      : [
+          {
+            pointer: "/expiresAt",
+            code: "invalid_value",
+            detail: "Must be an RFC 3339 time in UTC that is to come."
+          }
+        ]),
+    ...(Array.isArray(scopes) && scopes.length > 0 && scopes.every((scope) => API_KEY_SCOPES.includes(scope))
       ? []
       : [
           {
@@ -131,12 +142,21 @@ const refuseKeySettings = ({
     : Effect.fail(new Refused({ code: "validation_failed", errors: faults }))
 }
 
+/** A misspelt `scopes` or `expiresAt` that was passed over would make a key that may do more, or for longer. */
+const checkKeyOptions = (given: unknown): void => {
+  const faults = isObject(given)
+    ? unknownNames(given, ["scopes", "expiresAt"])
+    : [`its options are an object, and it was given ${givenWords(given)}`]
+  if (faults.length > 0)
+    throw new SvcError({ code: "invalid_argument", message: `createApiKey: ${faults.join(" ")}` })
+}
+
 /** An identifier that is `undefined` is mostly a setting that is not there, which the host should learn at once. */
-const refuseOtherThanText = (id: unknown): void => {
+const refuseOtherThanText = (id: unknown, of = "forOrganization"): void => {
   if (typeof id === "string") return
   throw svcErrorOf({
     code: "validation_failed",
-    detail: `forOrganization takes the identifier of an organization as a string, and was given ${givenWords(id)}.`
+    detail: `${of} takes the identifier of an organization as a string, and was given ${givenWords(id)}.`
   })
 }
 
@@ -168,20 +188,22 @@ const makeRun =
     throw errorOf(exit.cause, idempotencyKey)
   }
 
-/** Ends a program when a signal is aborted: it is interrupted, and nobody waits for its result. */
+/**
+ * Ends a program when a signal is aborted: it is interrupted, and nobody waits for its result. It does not begin under a signal
+ * that was aborted before.
+ */
 const untilAborted = <A, E, R>(
   program: Effect.Effect<A, E, R>,
   signal: AbortSignal
-): Effect.Effect<A, E | Refused, R> =>
-  Effect.raceFirst(
-    program,
-    Effect.callback<never, Refused>((resume) => {
-      const end = () => resume(Effect.fail(new Refused({ code: "request_timeout" })))
-      if (signal.aborted) return end()
-      signal.addEventListener("abort", end, { once: true })
-      return Effect.sync(() => signal.removeEventListener("abort", end))
-    })
-  )
+): Effect.Effect<A, E | Refused, R> => {
+  const ended = new Refused({ code: "request_timeout" })
+  const aborted = Effect.callback<never, Refused>((resume) => {
+    const end = () => resume(Effect.fail(ended))
+    signal.addEventListener("abort", end, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", end))
+  })
+  return Effect.suspend(() => (signal.aborted ? Effect.fail(ended) : Effect.raceFirst(program, aborted)))
+}
 
 /**
  * Makes a service within this process. Throws a `TypeError` that says all that is wrong with the options; the store is opened
@@ -250,15 +272,17 @@ export const createService = (given: ServiceOptions): Service => {
         )
       ),
     createApiKey: async (organizationId, keyOptions) => {
+      refuseOtherThanText(organizationId, "createApiKey")
+      if (keyOptions !== undefined) checkKeyOptions(keyOptions)
       const { expiresAt, scopes } = keyOptions ?? {}
       return run(
         Effect.gen(function* () {
           const organization = yield* organizationNamed(organizationId)
           if (organization.environment === "live" && organization.billingAccountReference === undefined)
             return yield* new BillingAccountRequired()
-          yield* refuseKeySettings({ expiresAt, scopes })
-          const { bytes } = yield* Randomness
           const now = yield* Clock.currentTimeMillis
+          yield* refuseKeySettings({ expiresAt, scopes }, BigInt(now) * NANOS_PER_MILLISECOND)
+          const { bytes } = yield* Randomness
           const id = formatIdentifier("key_", now, bytes(IDENTIFIER_RANDOM_BYTES))
           const key = formatApiKey(organization.environment, bytes(API_KEY_BYTES))
           const createdAt = formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
@@ -276,6 +300,7 @@ export const createService = (given: ServiceOptions): Service => {
       )
     },
     verifyEvidence: async (envelope) => {
+      if (isThenable(envelope)) throw new TypeError("verifyEvidence was given a promise: await it.")
       const keySet = await run(Effect.flatMap(Signer, (signer) => signer.keySet))
       return payloadOf(envelope, keySet)
     },

@@ -8,6 +8,7 @@ import { requestIdOf } from "@svc/http-server/http/RequestId"
 import { type Duration, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { isHostOf } from "./HostName.ts"
+import { unknownNames } from "./OptionFaults.ts"
 import { makeFaultLog } from "./ServiceLog.ts"
 import type { AuthenticatedCaller, ServiceOptions } from "./ServiceOptions.ts"
 import type { Services } from "./ServiceRuntime.ts"
@@ -44,7 +45,11 @@ const headIfAny = (request: Incoming, options: ServiceOptions): Request | undefi
 export const HOST_TIMEOUT: Duration.Input = "10 seconds"
 
 /** Whom a host lets in, and to what. What it returned by mistake is its fault, and lets nobody in. */
-const callerOf = ({ organization, scopes = API_KEY_SCOPES }: AuthenticatedCaller) => {
+const callerOf = (caller: AuthenticatedCaller) => {
+  // A misspelt `scopes` that was passed over would let a caller do everything.
+  const [unknown] = unknownNames(caller, ["organization", "scopes"])
+  if (unknown !== undefined) throw new TypeError(`what authenticate resolves with: ${unknown}`)
+  const { organization, scopes = API_KEY_SCOPES } = caller
   const isKnown =
     Array.isArray(scopes) && scopes.every((scope: unknown) => API_KEY_SCOPES.some((known) => known === scope))
   if (typeof organization !== "string" || !isKnown)

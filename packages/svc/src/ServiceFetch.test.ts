@@ -4,7 +4,7 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
 import { Effect, Layer } from "effect"
 import { Pool } from "pg"
-import { makeShop, newMandate } from "../test/Shop.ts"
+import { approvedMandate, makeShop, newMandate, newProposal } from "../test/Shop.ts"
 import { createService, type LogEntry, type ServiceOptions } from "./index.ts"
 import { toRouteHandlers } from "./next.ts"
 import { postgres } from "./postgres.ts"
@@ -74,6 +74,34 @@ describe("fetch, when the signal of its request is aborted", () => {
     open()
     await service.close()
     assert.deepStrictEqual([authenticated, statuses()], [0, []])
+  })
+
+  it("fails a body that is still read, so that a part does not pass for the whole", async () => {
+    const shop = makeShop({ authenticate: async () => ({ organization: shop.id }) })
+    const service = createService(shop.serviceOptions)
+    const face = service.forOrganization(shop.id)
+    const mandate = await approvedMandate(shop, face, service.fetch)
+    // Evidence that is longer than what is sent as a whole.
+    const attributes = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`a${at}`, "x".repeat(255)]))
+    for (let count = 0; count < 40; count++) {
+      const { proposal } = await newProposal()
+      const proposed_action = { ...proposal.proposed_action, attributes }
+      await face.authorizations.propose(mandate, { ...proposal, proposed_action })
+    }
+    const url = `${MANDATES}/${mandate}/evidence`
+    for (const read of [0, 1]) {
+      const controller = new AbortController()
+      const { body } = await service.fetch(new Request(url, { signal: controller.signal }))
+      const reader = body?.getReader()
+      for (let count = 0; count < read; count++) assert.isFalse((await reader?.read())?.done)
+      controller.abort("left")
+      assert.strictEqual(await outcomeOf(reader?.read() ?? Promise.resolve()), "left")
+    }
+    const controller = new AbortController()
+    const answer = await service.fetch(new Request(url, { signal: controller.signal }))
+    assert.strictEqual((await answer.json()).format, "svc.evidence.v1")
+    controller.abort()
+    await service.close()
   })
 
   it("answers all the same when that comes later, and a signal of its own is never needed", async () => {

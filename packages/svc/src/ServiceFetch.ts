@@ -34,6 +34,40 @@ const keptUntilRead = (
   return HttpServerResponse.setBody(response, HttpBody.stream(stream, body.contentType, body.contentLength))
 }
 
+/** The same response, whose body fails with the signal's reason when that is aborted: a part must not pass for the whole. */
+const failingWhenAborted = (response: Response, signal: AbortSignal | undefined): Response => {
+  const { body, headers, status, statusText } = response
+  if (body === null || signal === undefined) return response
+  const reader = body.getReader()
+  let ignore: () => void = () => undefined
+  const failing = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => {
+        const fail = () => {
+          controller.error(signal.reason)
+          // Whoever made the body learns that nobody reads on; what it says to that concerns nobody.
+          reader.cancel(signal.reason).catch(() => undefined)
+        }
+        ignore = () => signal.removeEventListener("abort", fail)
+        signal.addEventListener("abort", fail, { once: true })
+      },
+      pull: async (controller) => {
+        const { done, value } = await reader.read()
+        if (signal.aborted) return
+        if (!done) return controller.enqueue(value)
+        ignore()
+        controller.close()
+      },
+      cancel: (reason) => {
+        ignore()
+        return reader.cancel(reason)
+      }
+    },
+    { highWaterMark: 0 }
+  )
+  return new Response(failing, { headers, status, statusText })
+}
+
 /** The service as a web-standard handler. A request whose signal is aborted ends as one whose client has left its socket. */
 export const makeFetch =
   (runtime: ServiceRuntime, app: ServiceApp, baseUrl: string): Fetch =>
@@ -44,10 +78,11 @@ export const makeFetch =
     const withoutBody = request.method === "HEAD"
     const answered = Effect.map(
       Effect.provideService(app, HttpServerRequest.HttpServerRequest, HttpServerRequest.fromWeb(request)),
-      (response) =>
-        withoutBody
-          ? HttpServerResponse.toWeb(response, { withoutBody })
-          : HttpServerResponse.toWeb(keptUntilRead(response, runtime), { signal })
+      (response) => {
+        if (withoutBody) return HttpServerResponse.toWeb(response, { withoutBody })
+        if (response.body._tag !== "Stream") return HttpServerResponse.toWeb(response)
+        return failingWhenAborted(HttpServerResponse.toWeb(keptUntilRead(response, runtime)), signal)
+      }
     )
     const answer = runtime.run(answered, signal).catch((fault: unknown) => notOpenResponse(fault, baseUrl))
     return unlessAborted(answer, signal)

@@ -148,11 +148,12 @@ const makeUnderWay = () => {
       work.then(end, end)
     },
     /** Resolves with how much is left when all has ended or the time is over. */
-    leftAfter: async (milliseconds: number): Promise<number> => {
-      // It rejects with the end of the time alone, which the number tells.
-      await withTimeLimit(milliseconds, undefined, allEnded).catch(() => undefined)
-      return underWay.size
-    }
+    leftAfter: (milliseconds: number): Promise<number> =>
+      // It rejects with the end of the time alone.
+      withTimeLimit(milliseconds, undefined, allEnded).then(
+        () => 0,
+        () => underWay.size
+      )
   }
 }
 
@@ -208,7 +209,11 @@ export const makeRuntime = (settings: ServiceSettings): ServiceRuntime => {
   }
   let closed: Promise<void> | undefined
   return {
-    opened: () => openIn("open"),
+    opened: () => {
+      const opening = openIn("open")
+      keep(opening)
+      return opening
+    },
     run,
     hold: (work) => {
       const held = work(state === "open" ? heldRun : run)

@@ -62,11 +62,9 @@ export const toNodeHandler = (service: Service): NodeHandler => {
   return (request, response, next) => {
     const target = request.originalUrl ?? request.url ?? ""
     if (next !== undefined && !isPathOf(service, target, request.headers.host)) return next()
+    runtime.keep(sent(response))
     handleOf().then(
-      (handle) => {
-        runtime.keep(sent(response))
-        handle(request, response)
-      },
+      (handle) => handle(request, response),
       (fault: unknown) => refuse(notOpenResponse(fault, baseUrl), response)
     )
   }

@@ -7,8 +7,10 @@ import {
 
 const expectStatus = async (response: Response, status: number, what: string): Promise<string> => {
   const text = await response.text()
-  if (response.status !== status) throw new Error(`${what} is ${response.status}, not ${status}: ${text}`)
-  return text
+  if (response.status === status) return text
+  const isPage = (response.headers.get("content-type") ?? "").startsWith("text/html")
+  const reason = isPage ? "a page, as for a session that has ended or a link that was used" : text
+  throw new Error(`${what} is ${response.status}, not ${status}: ${reason}`)
 }
 
 const OTHER_PASSKEY =
@@ -22,6 +24,12 @@ const signed = (ceremony: () => SoftwareAssertion): SoftwareAssertion => {
       throw new Error(OTHER_PASSKEY, { cause })
     throw cause
   }
+}
+
+const originOf = (approvalUrl: string): string => {
+  if (!URL.canParse(approvalUrl))
+    throw new TypeError("approveOnPage takes the approval_url of a session as its first argument")
+  return new URL(approvalUrl).origin
 }
 
 /**
@@ -39,9 +47,11 @@ const signed = (ceremony: () => SoftwareAssertion): SoftwareAssertion => {
 export const approveOnPage = async (
   approvalUrl: string,
   send: (request: Request) => Promise<Response>,
-  passkey: SoftwarePasskey = makeSoftwarePasskey({ origin: new URL(approvalUrl).origin })
+  passkey: SoftwarePasskey = makeSoftwarePasskey({ origin: originOf(approvalUrl) })
 ): Promise<void> => {
-  const { origin } = new URL(approvalUrl)
+  const origin = originOf(approvalUrl)
+  if (typeof send !== "function")
+    throw new TypeError("approveOnPage takes fetch, or service.fetch, as its second argument")
   await expectStatus(
     await send(new Request(approvalUrl, { headers: { accept: "text/html" } })),
     200,
