@@ -30,10 +30,7 @@ const SERVICE = [
 /** Longest that a test, or what it sets up, may take unless it says otherwise. */
 const TIMEOUT_MILLISECONDS = 120_000
 
-/**
- * Files at a time on a machine of two cores, of which two projects run at once: as many as there are cores, more where files mostly
- * wait for a browser or for npm.
- */
+/** Files at a time on a machine of two cores: as many as there are cores, more where they mostly wait for a browser or for npm. */
 const WORKERS = { stores: 2, browser: 3, service: 2, packages: 3, core: 2 } as const
 
 /** A worker that changes from one project to another starts anew, so that projects run one after another. */

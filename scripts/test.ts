@@ -68,8 +68,9 @@ const { status } = spawnSync(
   [
     "run",
     ...TASKS.map((task) => `//#${task}`),
-    // Two at once: while one installs, starts its databases or waits for its last file, the other has work.
-    "--concurrency=2",
+    // One after another: each of the tests' tasks has workers for two cores by itself, and those that kill processes wait for
+    // much longer beside another.
+    "--concurrency=1",
     "--continue=always",
     "--log-order=stream",
     "--output-logs=full",

@@ -9,7 +9,7 @@ import { EVERY_ROUTE } from "./RouteList.ts"
 import { bodyOf, newKey, type Service, startService } from "./ServiceUnderTest.ts"
 import { readAnswers, talk } from "./WireExchange.ts"
 
-const RUNS = Number(process.env.FC_RUNS ?? 2000)
+const RUNS = Number(process.env.FC_RUNS ?? 1200)
 const seed = process.env.FC_SEED === undefined ? {} : { seed: Number(process.env.FC_SEED) }
 /** From so many on, each route with resources is met. */
 const ENOUGH_FOR_EVERY_ROUTE = 1500
