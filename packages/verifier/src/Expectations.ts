@@ -15,7 +15,7 @@ export interface RememberedHead {
 export interface KnownPasskey {
   /** Its credential id, as base64url. */
   readonly credentialId: string
-  /** Its COSE_Key, as base64url; absent: any key under that id. */
+  /** Its COSE_Key, as base64url. Without it nothing is proved: a forger can name any id beside a key of their own. */
   readonly publicKey?: string
 }
 
@@ -74,11 +74,11 @@ const checkApprover = (
   }
   among("rp_id", "/rp_id", rpIds?.includes(rp_id), "rp id")
   among("origin", "/origin", origins?.includes(origin), "origin")
-  const isKnown = passkeys?.some(
-    ({ credentialId, publicKey = credential.public_key }) =>
-      credentialId === credential.id && publicKey === credential.public_key
-  )
-  among("passkey", "/credential", isKnown, "passkey")
+  const named = passkeys?.filter(({ credentialId }) => credentialId === credential.id)
+  const isKnown = named?.some(({ publicKey }) => publicKey === credential.public_key)
+  if (isKnown !== true && named?.some(({ publicKey }) => publicKey === undefined)) {
+    checks.notPinned("passkey", "it has the id of an expected one, whose public key was not given")
+  } else among("passkey", "/credential", isKnown, "passkey")
 }
 
 /** Whether the journal has the event that is remembered as its head. */

@@ -134,6 +134,10 @@ const join = (before: Payload, { after, ...next }: Continuation, checks: CheckRe
   if (before.events[after.seq - 1]?.hash !== after.hash) {
     fault("/after", "what it continues has no such event: it is another history")
   }
+  const last = before.events.at(-1)
+  if (last?.seq !== before.head.seq || last.hash !== before.head.hash) {
+    fault("/head", "the head of what it continues is not the last event of that")
+  }
   const events = [...before.events.slice(0, after.seq), ...next.events]
   if (events[before.head.seq - 1]?.hash !== before.head.hash) {
     fault("/events", "they do not lead over the head of what it continues")

@@ -167,6 +167,9 @@ const isFact = (event: JournalEntry, fact: JournalFact | undefined): boolean =>
 const givenTime = (recorded: string): string | undefined =>
   normalizeTimestamp(recorded) === recorded ? recorded : undefined
 
+/** Stands for that of a mandate, which may have been withdrawn since. */
+const ANY_CURRENCY = "EUR"
+
 /** What is wrong with the terms of a mandate, apart from its currency, which may have been withdrawn since. */
 const termsFaults = (event: Extract<JournalEntry, { readonly type: "mandate.created" }>) => {
   const { approval_deadline, description, kind, policy, subject_reference, window } = event.data
@@ -174,7 +177,7 @@ const termsFaults = (event: Extract<JournalEntry, { readonly type: "mandate.crea
     approval_deadline: givenTime(approval_deadline),
     description,
     kind,
-    policy,
+    policy: { ...policy, currency: ANY_CURRENCY },
     subject_reference,
     window: { ...window, starts_at: givenTime(window.starts_at) }
   }
@@ -190,13 +193,11 @@ const termsFaults = (event: Extract<JournalEntry, { readonly type: "mandate.crea
     detail
   })
   if (Result.isFailure(proposed)) {
-    return proposed.failure
-      .filter(({ pointer }) => pointer !== "/policy/currency")
-      .map(({ detail, pointer }) => faultAt(pointer, detail))
+    return proposed.failure.map(({ detail, pointer }) => faultAt(pointer, detail))
   }
   const recorded = proposed.success
   return [
-    ...(isSame(recorded.policy, policy)
+    ...(isSame({ ...recorded.policy, currency: policy.currency }, policy)
       ? []
       : [faultAt("/policy", "a policy is recorded with its defaults")]),
     ...(isSame(recorded.window, window) && recorded.approval_deadline === approval_deadline

@@ -180,6 +180,8 @@ describe("verifyEvidence", () => {
     for (const [name, other] of others) {
       assert.deepStrictEqual(failed(await verify(envelope, keySet, { ...known, ...other })), [name])
     }
+    const byId = await verify(envelope, keySet, { passkeys: [{ credentialId: device.credentialId }] })
+    assert.deepStrictEqual([byId.verdict, statusOf(byId, "passkey")], ["valid", "not_pinned"])
   })
 
   it("does not know what it cannot check, rather than refuse it", async () => {
@@ -293,7 +295,11 @@ describe("evidence and its continuations", () => {
 
   it("are refused when they do not belong together", async () => {
     const first = bytesOf(envelope)
+    // Its head is an earlier event, behind which the continuation tells another history.
+    const forked = JSON.parse(payload)
+    forked.head = { seq: 12, hash: forked.events[11].hash }
     const faulty = [
+      [bytesOf(signPayload(JSON.stringify(forked))), continued(12)],
       [first, continued(20, ({ after }) => Object.assign(after, { seq: 19 }))],
       [first, continued(20, ({ after }) => Object.assign(after, { hash: signingKey.kid }))],
       [first, continued(20, (draft) => Object.assign(draft, { environment: "live" }))],

@@ -93,6 +93,14 @@ export const brokenRules = (): ReadonlyArray<BrokenRule> => [
   withTerms("a time with zeros at its end", ({ window }) => {
     window.ends_at = "2027-03-01T00:00:00.000000000Z"
   }),
+  withTerms("a window that ends before it starts, in a currency that nobody knows", ({ policy, window }) => {
+    policy.currency = "ZZZ"
+    window.ends_at = "2026-11-30T12:00:00Z"
+  }),
+  withTerms("a start that is neither given nor the creation, in a currency that nobody knows", (data) => {
+    data.policy.currency = "ZZZ"
+    data.window.starts_at = "2026-12-01T00:00:00.000000000Z"
+  }),
   withTerms("a default is left out", ({ policy }) => delete policy.min_amount, "event_form"),
   withTerms("a period without caps", ({ policy: { periods } }) => {
     delete periods[0].max_amount

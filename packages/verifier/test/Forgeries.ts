@@ -20,6 +20,7 @@ export const PINS = {
   "Whether events are missing": "head",
   "When things happened": "head",
   "What callers proposed and reported": "head",
+  "The words of a reason": "head",
   "Who declined": "head",
   "Circumstances of the approval": "head",
   "Who the approver is": "passkeys",

@@ -5,7 +5,7 @@ type Json = any
 
 /** Members that follow from others: a forger sets them as the service would. */
 const DERIVED =
-  /^\/(?:seq|hash|previous_hash|mandate_version)$|^\/data\/(?:usage|reasons)\b|^\/data\/(?:execute_before|expires_at)$/u
+  /^\/(?:seq|hash|previous_hash|mandate_version)$|^\/data\/usage\b|^\/data\/reasons\b(?!\/\d+\/detail$)|^\/data\/(?:execute_before|expires_at)$/u
 
 /** Members that the holder of a signing key can set, by event, with the title under which the document lists them. */
 const FREE: ReadonlyArray<readonly [title: string, type: RegExp, path: RegExp]> = [
@@ -22,6 +22,7 @@ const FREE: ReadonlyArray<readonly [title: string, type: RegExp, path: RegExp]> 
   ],
   ["What callers proposed and reported", /^mandate\.revoked$/u, /^\/data\/reason$/u],
   ["What callers proposed and reported", /^mandate\.consumed$/u, /^\/data\/authorization_id$/u],
+  ["The words of a reason", /^authorization\.(?:denied|indeterminate)$/u, /^\/data\/reasons\/\d+\/detail$/u],
   ["Who declined", /^mandate\.rejected$/u, /^\/data\/approval_session_id$/u],
   [
     "Circumstances of the approval",

@@ -45,7 +45,10 @@ export const expectedValues = (): Expectations => {
     subject: entered("expect-subject"),
     rpIds: several("expect-rp-ids"),
     origins: several("expect-origins"),
-    passkeys: several("expect-passkeys").map((credentialId) => ({ credentialId })),
+    passkeys: several("expect-passkeys").map((text) => {
+      const [credentialId = "", publicKey] = text.split(":")
+      return publicKey === undefined ? { credentialId } : { credentialId, publicKey }
+    }),
     head: head === "" ? undefined : headOf(head)
   })
 }

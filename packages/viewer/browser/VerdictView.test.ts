@@ -27,7 +27,7 @@ const EVERYTHING: Expectations = {
   subject: SUBJECT,
   rpIds: [RP_ID],
   origins: [ORIGIN],
-  passkeys: [{ credentialId: device.credentialId }],
+  passkeys: [{ credentialId: device.credentialId, publicKey: device.publicKey }],
   head
 }
 

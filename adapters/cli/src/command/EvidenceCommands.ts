@@ -2,6 +2,7 @@ import {
   compareEvidence,
   type EvidenceReport,
   type Expectations,
+  type KnownPasskey,
   type RememberedHead,
   replayEvidence,
   type Verdict,
@@ -36,13 +37,20 @@ const OPTIONS_HELP = `  --jwks <file|url>         the signing key set, from /.we
   --mandate <id>            the mandate that the evidence must be of; --organization, --environment, --subject likewise
   --rp-id <id>              relying party id of the approval page; may be repeated
   --origin <origin>         origin of the approval page; may be repeated
-  --passkey <credential>    credential id of a passkey that is known to be the subject's; may be repeated
+  --passkey <id:key>        credential id and public key (COSE_Key as base64url) of a passkey that is known to be the
+                            subject's; may be repeated. An id alone pins nothing
   --json                    prints JSON`
 
 const EXIT_HELP = `Needs no server and no settings.
 
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
 cannot be read), 64 invalid options.`
+
+/** A passkey as it is given: its credential id, and behind a colon its public key. */
+const knownPasskeyOf = (text: string): KnownPasskey => {
+  const [credentialId = "", publicKey] = text.split(":")
+  return publicKey === undefined ? { credentialId } : { credentialId, publicKey }
+}
 
 /** Words that are files, and the options. */
 const splitWords = (words: ReadonlyArray<string>) => {
@@ -103,7 +111,7 @@ const readGiven = Effect.fnUntraced(function* (words: ReadonlyArray<string>, tak
     ...given("subject", read.subject),
     ...given("rpIds", unlessEmpty(read["rp-id"])),
     ...given("origins", unlessEmpty(read.origin)),
-    ...given("passkeys", unlessEmpty(read.passkey.map((credentialId) => ({ credentialId }))))
+    ...given("passkeys", unlessEmpty(read.passkey.map(knownPasskeyOf)))
   }
   return { files, jwks, expectations, until: read.until, json: read.json }
 })

@@ -161,7 +161,7 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
       subject: SUBJECT,
       "rp-ids": `other.test, ${RP_ID}`,
       origins: ORIGIN,
-      passkeys: device.credentialId,
+      passkeys: `${device.credentialId}:${device.publicKey}`,
       head: `${head.seq}:${head.hash}`
     }
     assert.deepInclude(await show(page, { expected: right }), {
