@@ -11,6 +11,9 @@ export interface ChosenFiles {
 /** A key set is far smaller than this, and most evidence larger, in bytes. */
 const MAX_KEY_SET_BYTES = 1_048_576
 
+/** Most bytes of evidence with its continuations that are put in order. */
+const MAX_ORDERED_BYTES = 104_857_600
+
 type JsonMembers = Readonly<Record<string, unknown>>
 
 /** What a file holds, if it is a JSON object; the verifier reads it again, strictly. */
@@ -41,7 +44,9 @@ const continuesAfter = async (file: File): Promise<number> => {
 
 /** Evidence comes first, and each continuation behind what it continues. */
 const inOrder = async (files: ReadonlyArray<File>): Promise<ReadonlyArray<File>> => {
-  if (files.length < 2) return files
+  const total = files.reduce((sum, { size }) => sum + size, 0)
+  // What is too long is refused by the worker, and must not be read here before.
+  if (files.length < 2 || total > MAX_ORDERED_BYTES) return files
   const placed = await Promise.all(files.map(async (file) => ({ file, after: await continuesAfter(file) })))
   return placed.sort((one, other) => one.after - other.after).map(({ file }) => file)
 }
@@ -101,7 +106,9 @@ export const takeFiles = (changed: (files: ChosenFiles) => void): void => {
     const files = [...(event.dataTransfer?.files ?? [])]
     const sorted = await Promise.all(files.map(async (file) => ({ file, keys: await isKeySet(file) })))
     const others = sorted.filter(({ keys }) => !keys).map(({ file }) => file)
-    keySet = sorted.find(({ keys }) => keys)?.file ?? keySet
+    const [dropped, ...further] = sorted.filter(({ keys }) => keys)
+    // Whoever sent the evidence may have put a key set of theirs beside it: it must not take the place of one that was chosen.
+    if (further.length === 0) keySet ??= dropped?.file
     if (others.length > 0) evidence = await inOrder(others)
     if (files.length > 0) tell()
   })

@@ -6,10 +6,13 @@ import { make } from "./Elements.ts"
 /** Longest text that is shown in full, in UTF-16 code units: far above what the service takes of a caller. */
 const MAX_SHOWN_UNITS = 4000
 
-const shortened = (text: string): string =>
-  text.length <= MAX_SHOWN_UNITS
+/** The same of JSON: more than any policy has, so that nothing of it can be pushed out of sight. */
+const MAX_JSON_UNITS = 262_144
+
+const shortened = (text: string, limit = MAX_SHOWN_UNITS): string =>
+  text.length <= limit
     ? text
-    : `${text.slice(0, MAX_SHOWN_UNITS)} [${text.length - MAX_SHOWN_UNITS} more characters are not shown]`
+    : `${text.slice(0, limit)} [${text.length - limit} more characters are not shown]`
 
 /** Text apart from its surroundings, in its own direction. */
 const isolated = (text: string, name: "bdi" | "code" = "bdi"): HTMLElement =>
@@ -33,7 +36,11 @@ export const signedLine = (line: string): { readonly shown: HTMLElement; readonl
 /** JSON, laid out on lines of its own. */
 export const json = (value: unknown): HTMLElement => {
   const text = JSON.stringify(value, undefined, 2)
-  return make("pre", { dir: "ltr", tabindex: "0" }, shortened(text).split("\n").map(visibleText).join("\n"))
+  return make(
+    "pre",
+    { dir: "ltr", tabindex: "0" },
+    shortened(text, MAX_JSON_UNITS).split("\n").map(visibleText).join("\n")
+  )
 }
 
 /** An identifier, a hash, or a number of which every character counts. */

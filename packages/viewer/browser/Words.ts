@@ -45,7 +45,7 @@ export const WARNING_WORDS: Readonly<Record<WarningCode, string>> = {
   executed_outside_authority: "Executed outside of the time that was granted",
   late_usage: "Reported as executed after the reservation had ended",
   outcome_conflict: "A report contradicts the outcome on record",
-  time_zones_differ: "This browser's time zone database differs",
+  time_zones_differ: "Its time zone tables differ from this browser's database",
   may_have_changed: "Not of today: the mandate may have changed since",
   generated_in_future: "Generated ahead of this device's clock"
 }
