@@ -25,6 +25,7 @@ import {
 } from "./Execution.ts"
 import type { Backoff } from "./RetryDelay.ts"
 import { invalidArgument, numberWithin } from "./SvcError.ts"
+import { isThenable } from "./Thenable.ts"
 import { TIMER_MAX_MILLISECONDS } from "./TimeLimit.ts"
 import { checkLimits, makeTransport, type RequestOptions } from "./Transport.ts"
 
@@ -100,9 +101,8 @@ export const withExecution = (calls: Calls, context?: ExecutionContext): Executi
 const idOf = (given: string | { readonly id: string } | PromiseLike<unknown> | null | undefined): string => {
   const id = typeof given === "object" && given !== null && "id" in given ? given.id : given
   if (typeof id === "string") return id
-  const isPromise = typeof (given as PromiseLike<unknown> | null | undefined)?.then === "function"
   throw invalidArgument(
-    `execute takes an authorization or its id${isPromise ? ", and was given a promise: await it" : ""}`
+    `execute takes an authorization or its id${isThenable(given) ? ", and was given a promise: await it" : ""}`
   )
 }
 

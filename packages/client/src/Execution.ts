@@ -4,7 +4,7 @@ import { commitmentOf } from "./Commitment.ts"
 import { passGate } from "./ExecutionGate.ts"
 import { invalidArgument, numberWithin, SvcError } from "./SvcError.ts"
 import { TIMER_MAX_MILLISECONDS, TimeIsOver, withTimeLimit } from "./TimeLimit.ts"
-import { checkLimits, type RequestOptions, type WriteOptions } from "./Transport.ts"
+import { checkLimits, type RequestOptions, refuseUnknownNames, type WriteOptions } from "./Transport.ts"
 
 /** What `run` found out at the provider. */
 export type RunOutcome =
@@ -230,23 +230,20 @@ const isWellFormed = (text: string): boolean => {
   }
 }
 
-const OPTIONS: ReadonlyArray<string> = [
+const OPTIONS: ReadonlySet<string> = new Set([
   "opening",
   "externalActionReference",
   "runTimeout",
   "signal",
   "timeout",
   "retries"
-] satisfies ReadonlyArray<keyof ExecutionOptions>
+] satisfies ReadonlyArray<keyof ExecutionOptions>)
 
 const checkOptions = (options: unknown): void => {
   if (typeof options !== "object" || options === null) {
     throw invalidArgument("execute takes options, of which opening is the opening of the commitment")
   }
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name))
-  if (unknown !== undefined) {
-    throw invalidArgument(`execute has no option ${JSON.stringify(unknown)}; it takes ${OPTIONS.join(", ")}`)
-  }
+  refuseUnknownNames("execute", options, OPTIONS)
 }
 
 /** What would be found out only when something has been executed. */

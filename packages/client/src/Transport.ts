@@ -229,18 +229,21 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   "idempotencyKey"
 ] satisfies ReadonlyArray<keyof WriteOptions>)
 
+/** Throws `invalid_argument` for an option that there is not; `of` says whose options they are. */
+export const refuseUnknownNames = (of: string, options: object, names: ReadonlySet<string>): void => {
+  const unknown = Object.keys(options).find((name) => !names.has(name))
+  if (unknown !== undefined) {
+    throw invalidArgument(`${of} has no option ${JSON.stringify(unknown)}; it takes ${[...names].join(", ")}`)
+  }
+}
+
 /** A misspelt `idempotencyKey` that was passed over would let an operation happen twice. */
 const checkNames = (options: unknown): void => {
   if (typeof options !== "object" || options === null || isThenable(options) || Symbol.iterator in options) {
     const given = isThenable(options) ? "a promise: await it" : `something of type ${typeof options}`
     throw invalidArgument(`the options of a call are an object, and were given as ${given}`)
   }
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.has(name))
-  if (unknown !== undefined) {
-    throw invalidArgument(
-      `a call has no option ${JSON.stringify(unknown)}; it takes ${[...OPTION_NAMES].join(", ")}`
-    )
-  }
+  refuseUnknownNames("a call", options, OPTION_NAMES)
 }
 
 const isAbortSignal = (signal: AbortSignal | null): boolean =>

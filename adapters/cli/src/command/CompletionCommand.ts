@@ -59,14 +59,17 @@ const followers = (commands: ReadonlyArray<CompletedCommand>): ReadonlyMap<strin
 const branches = (commands: ReadonlyArray<CompletedCommand>): string =>
   [...followers(commands)].map(([after, words]) => `    '${after}') words='${words.join(" ")}' ;;`).join("\n")
 
-/** Options follow the longest command that the words begin with. */
-const bashScript = (commands: ReadonlyArray<CompletedCommand>): string => `_svc_words() {
+/** What may follow the words so far, in bash and in zsh. */
+const wordsFunction = (commands: ReadonlyArray<CompletedCommand>): string => `_svc_words() {
   local words=''
   case "$1" in
 ${branches(commands)}
   esac
   printf '%s' "$words"
-}
+}`
+
+/** Options follow the longest command that the words begin with. */
+const bashScript = (commands: ReadonlyArray<CompletedCommand>): string => `${wordsFunction(commands)}
 _svc() {
   local current="\${COMP_WORDS[COMP_CWORD]}" found=''
   if ((COMP_CWORD > 2)); then found="$(_svc_words "\${COMP_WORDS[1]} \${COMP_WORDS[2]}")"; fi
@@ -77,13 +80,7 @@ _svc() {
 complete -o default -F _svc svc`
 
 const zshScript = (commands: ReadonlyArray<CompletedCommand>): string => `#compdef svc
-_svc_words() {
-  local words=''
-  case "$1" in
-${branches(commands)}
-  esac
-  printf '%s' "$words"
-}
+${wordsFunction(commands)}
 _svc() {
   local found=''
   if ((CURRENT > 3)); then found="$(_svc_words "\${words[2]} \${words[3]}")"; fi
