@@ -9,7 +9,7 @@ import {
   signingKeyAt
 } from "@svc/domain/ports/SigningKeyRecords"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
 import { type CurrentSigningKey, makeOpenedSigningKeys } from "./OpenedSigningKeys.ts"
 import { readPublished, type SigningKeyInvalid, signingOf } from "./SigningKey.ts"
@@ -89,7 +89,7 @@ const makePendingWarning = () => {
       warned.add(kid)
       yield* Effect.annotateLogs(
         Effect.logWarning("the master key does not open the signing key that is to sign next"),
-        { kid, signs_from: formatInstant(record.signsFrom) }
+        { kid, signs_from: formatNanos(record.signsFrom) }
       )
     }
   })

@@ -13,7 +13,7 @@ import { Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
-import { formatInstant, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { verifyEvidence } from "@svc/verifier"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
@@ -285,7 +285,7 @@ export const createService = (given: ServiceOptions): Service => {
           const { bytes } = yield* Randomness
           const id = formatIdentifier("key_", now, bytes(IDENTIFIER_RANDOM_BYTES))
           const key = formatApiKey(organization.environment, bytes(API_KEY_BYTES))
-          const createdAt = formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+          const createdAt = formatNanos(BigInt(now) * NANOS_PER_MILLISECOND)
           const record = apiKeyRecord({
             id,
             organizationId: organization.id,

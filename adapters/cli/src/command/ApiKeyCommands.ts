@@ -4,7 +4,7 @@ import { API_KEY_SCOPES, type ApiKey, type Organization } from "@svc/domain/orga
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import {
-  formatInstant,
+  formatNanos,
   type Instant,
   NANOS_PER_MILLISECOND,
   NANOS_PER_SECOND,
@@ -19,14 +19,17 @@ import { listTable } from "./ListTable.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
+/** A timestamp on record, which is valid. */
+const instantOf = (recorded: string): Instant => parseTimestamp(recorded)!
+
 /** The printed form of a key, without its hash. */
 const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
   api_key_id: apiKey.id,
   scopes: apiKey.scopes,
-  created_at: apiKey.createdAt,
+  created_at: formatNanos(instantOf(apiKey.createdAt)),
   expires_at: apiKey.expiresAt,
   revoked_at: apiKey.revokedAt,
-  last_used_at: lastUsedAt === undefined ? undefined : formatInstant(lastUsedAt)
+  last_used_at: lastUsedAt === undefined ? undefined : formatNanos(lastUsedAt)
 })
 
 const checkTimestamp = (expiresAt: string | undefined): Effect.Effect<void, StartFault> =>
@@ -58,7 +61,7 @@ const newKey = (
     id: formatIdentifier("key_", milliseconds, randomBytes(IDENTIFIER_RANDOM_BYTES)),
     organizationId,
     key,
-    createdAt: formatInstant(now),
+    createdAt: formatNanos(now),
     ...grant
   })
   return { key, record }
@@ -155,16 +158,13 @@ const findApiKey = Effect.fnUntraced(function* (organization: string, named: str
   return { apiKey, now }
 })
 
-/** A timestamp on record, which is valid. */
-const instantOf = (recorded: string): Instant => parseTimestamp(recorded)!
-
 /** When the key in place of another expires: after as long a life as that one was given, or never. */
 const successorExpiry = ({ createdAt, expiresAt }: ApiKey, now: Instant): string | undefined =>
-  expiresAt === undefined ? undefined : formatInstant(now + instantOf(expiresAt) - instantOf(createdAt))
+  expiresAt === undefined ? undefined : formatNanos(now + instantOf(expiresAt) - instantOf(createdAt))
 
 /** When the key that is replaced expires: after the overlap, unless it would have done so before. */
 const endOfOverlap = ({ expiresAt }: ApiKey, end: Instant): string =>
-  expiresAt !== undefined && instantOf(expiresAt) < end ? expiresAt : formatInstant(end)
+  expiresAt !== undefined && instantOf(expiresAt) < end ? expiresAt : formatNanos(end)
 
 const rotate: StoreCommand = {
   name: "api-key rotate",
@@ -237,7 +237,7 @@ in the second before still complete.`,
       yield* findOrganization(organization)
       const organizations = yield* Organizations
       const { apiKey, now } = yield* findApiKey(organization, named)
-      const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatInstant(now) }
+      const revoked: ApiKey = { ...apiKey, revokedAt: apiKey.revokedAt ?? formatNanos(now) }
       return { organization, act: Effect.as(organizations.putApiKey(revoked), shown(revoked)) }
     })
   })

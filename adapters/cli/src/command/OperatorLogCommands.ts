@@ -1,5 +1,5 @@
 import { OperatorLog, type RecordedEntry } from "@svc/domain/ports/OperatorLog"
-import { formatInstant } from "@svc/protocol/Timestamp"
+import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { limitOption, readOptions } from "./CommandOptions.ts"
@@ -11,7 +11,7 @@ const DEFAULT_ENTRIES = 50
 const MAX_ENTRIES = 1000
 
 const shown = ({ arguments: given, at, command, operator }: RecordedEntry): object => ({
-  at: formatInstant(at),
+  at: formatNanos(at),
   operator,
   command,
   arguments: given

@@ -5,7 +5,7 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/domain/ports/SigningKeyRecords"
-import { formatInstant, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import { makeSigningKey, openSigningKey } from "@svc/signer/StoredSigningKey"
 import { Effect, Exit, Layer } from "effect"
@@ -42,9 +42,9 @@ const shown = (key: SigningKeyRecord, list: SigningKeyList): ShownKey => {
   return {
     kid: key.publicJwk.kid,
     state: stateOf(key, list),
-    created_at: formatInstant(key.createdAt),
-    signs_from: start === undefined ? undefined : formatInstant(start),
-    withdrawn_at: key.withdrawnAt === undefined ? undefined : formatInstant(key.withdrawnAt)
+    created_at: formatNanos(key.createdAt),
+    signs_from: start === undefined ? undefined : formatNanos(start),
+    withdrawn_at: key.withdrawnAt === undefined ? undefined : formatNanos(key.withdrawnAt)
   }
 }
 
@@ -72,7 +72,7 @@ const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyLis
 
 const rotationPendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
   new StartFault({
-    line: `the key ${pending.kid} is published and signs from ${formatInstant(pending.signsFrom)}; rotate after that, or with --now`,
+    line: `the key ${pending.kid} is published and signs from ${formatNanos(pending.signsFrom)}; rotate after that, or with --now`,
     exitCode: EXIT_TEMPORARY
   })
 
@@ -84,7 +84,7 @@ const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, masterKeys:
   const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
     Effect.fail(rotationPendingFault(pending))
   )
-  return { kid: key.publicJwk.kid, signs_from: formatInstant(signsFrom) }
+  return { kid: key.publicJwk.kid, signs_from: formatNanos(signsFrom) }
 })
 
 const rotate: StoreCommand = {
@@ -149,7 +149,7 @@ const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: Master
     "SigningKeyUnknown",
     () => Effect.fail(usageFault("no signing key has this kid; svc signing-key list shows all of them"))
   )
-  return { kid, state: "withdrawn", withdrawn_at: formatInstant(withdrawnAt), signing_kid: signing }
+  return { kid, state: "withdrawn", withdrawn_at: formatNanos(withdrawnAt), signing_kid: signing }
 })
 
 const withdraw: StoreCommand = {

@@ -8,7 +8,7 @@ import { apiKeyHash, isActiveApiKey } from "@svc/domain/organization/ApiKey"
 import { type OperatorEntry, OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
-import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Effect, Redacted } from "effect"
@@ -378,6 +378,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           ["operator-log", "api-key create", "api-key create", "organization create"]
         )
         assert.deepInclude(data[1], { operator: entry?.operator, arguments: entry?.arguments })
+        for (const { at } of data) assert.match(at, /T\d\d:\d\d:\d\d\.\d{9}Z$/u)
         assert.isTrue(data[0].at >= data[1].at && data[1].at >= data[2].at)
         const latest = yield* run("operator-log", ["--limit", "1"])
         assert.deepStrictEqual(
@@ -414,7 +415,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           assert.deepStrictEqual(yield* states, ["signing", "pending"])
           const records = yield* SigningKeyRecords
           const pending = (yield* records.list).keys[1]
-          const at = formatInstant(pending?.signsFrom ?? 0n)
+          const at = formatNanos(pending?.signsFrom ?? 0n)
           assert.deepStrictEqual(yield* faultOf("signing-key rotate"), [
             75,
             `the key ${next.kid} is published and signs from ${at}; rotate after that, or with --now`

@@ -12,7 +12,7 @@ import {
   type SampleOrganizationFacts
 } from "@svc/http-server/reference/SampleOrganization"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import { formatInstant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { Clock, Console, Effect, Layer, Redacted } from "effect"
 import { type DevConfig, devConfig, type ServerConfig } from "../config/Config.ts"
@@ -105,7 +105,7 @@ const putOrganization = Effect.fnUntraced(function* (
     id: formatIdentifier("key_", now, randomBytes(IDENTIFIER_RANDOM_BYTES)),
     organizationId: tenant.organization_id,
     key: Redacted.make(tenant.api_key, { label: "api_key" }),
-    createdAt: formatInstant(BigInt(now) * NANOS_PER_MILLISECOND)
+    createdAt: formatNanos(BigInt(now) * NANOS_PER_MILLISECOND)
   })
   const stored = yield* organizations.find(tenant.organization_id)
   // Sessions of earlier starts may still return to origins that are already registered.

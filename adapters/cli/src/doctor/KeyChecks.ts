@@ -8,7 +8,7 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/domain/ports/SigningKeyRecords"
-import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
 import { openSigningKey } from "@svc/signer/StoredSigningKey"
 import { Effect, Exit, Result } from "effect"
@@ -125,7 +125,7 @@ export const pendingKeyCheck: Check<SigningFacts> = {
   judge: ({ pending }) => {
     if (pending === undefined) return ok("no other key is announced")
     const { kid } = pending.key.publicJwk
-    const from = formatInstant(pending.key.signsFrom ?? 0n)
+    const from = formatNanos(pending.key.signsFrom ?? 0n)
     return pending.isOpened
       ? ok(`${kid} signs from ${from}`)
       : failed(

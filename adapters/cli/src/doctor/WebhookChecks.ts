@@ -3,7 +3,7 @@ import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { CONNECT_LIMIT_MS } from "@svc/guarded-http/GuardedClient"
 import { connectTo } from "@svc/guarded-http/GuardedConnection"
 import { checkTarget } from "@svc/guarded-http/TargetGuard"
-import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, Result } from "effect"
 import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
 import { Network } from "./NetworkChecks.ts"
@@ -48,7 +48,7 @@ export const disabledCheck: Check<ReadonlyArray<WebhookEndpointState>> = {
           namedList(
             endpoints.map(
               ({ disabledAt, id, organizationId }) =>
-                `${id} of ${organizationId}${disabledAt === undefined ? "" : ` since ${formatInstant(disabledAt)}`}`
+                `${id} of ${organizationId}${disabledAt === undefined ? "" : ` since ${formatNanos(disabledAt)}`}`
             )
           ),
           "see why with svc webhook-endpoint deliveries; its organization reactivates it once it answers"
