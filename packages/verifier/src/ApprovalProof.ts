@@ -93,7 +93,7 @@ const hostOf = (origin: string): string | undefined => {
 /** An origin may use its own host or a parent domain of it as rp id (WebAuthn Level 3 section 5.1.4.1). */
 const isOfOrigin = (rpId: string, origin: string): boolean => {
   const host = hostOf(origin)
-  return host !== undefined && (host === rpId || host.endsWith(`.${rpId}`))
+  return host !== undefined && rpId !== "" && (host === rpId || host.endsWith(`.${rpId}`))
 }
 
 const verifySignature = async (

@@ -40,6 +40,20 @@ export interface Expectations {
   readonly now?: Date
 }
 
+const HEAD = /^(?:(\d{1,9}):)?([A-Za-z0-9_-]{43})$/u
+
+/** Reads a head as people pass it on, `seq:hash` or the hash alone; undefined for anything else. */
+export const parseRememberedHead = (text: string): RememberedHead | undefined => {
+  const [, seq, hash] = HEAD.exec(text) ?? []
+  return hash === undefined ? undefined : { hash, ...(seq === undefined ? {} : { seq: Number(seq) }) }
+}
+
+/** Reads a passkey as people pass it on: its credential id and, behind a colon, its public key. */
+export const parseKnownPasskey = (text: string): KnownPasskey => {
+  const [credentialId = "", publicKey] = text.split(":")
+  return publicKey === undefined ? { credentialId } : { credentialId, publicKey }
+}
+
 const expect = (
   checks: CheckRecorder,
   name: CheckName,

@@ -68,6 +68,12 @@ const recordEnvelopeFault = (reason: EvidenceFault, checks: CheckRecorder): void
   else checks.fault(check, fault)
 }
 
+/** Longest envelope that is worth reading into memory, in bytes: above that of the longest payload that is decoded. */
+export const MAX_ENVELOPE_BYTES = 100 * 1_048_576
+
+/** Longest key set that is worth reading into memory, in bytes: far above that of any service. */
+export const MAX_KEY_SET_BYTES = 1_048_576
+
 /** An envelope as it was received, byte for byte, or as parsed JSON. */
 export type Envelope = Uint8Array | object
 

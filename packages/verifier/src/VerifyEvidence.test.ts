@@ -529,4 +529,13 @@ describe("threats.md, evidence and keys, by the verifier", () => {
       await assertRefused(signPayload(journal.payload(at("2026-11-29T00:00:00Z"))), name)
     }
   })
+
+  it("an approval for no relying party, on a host that ends with a dot", async () => {
+    const origin = "https://approve.svc.test."
+    const terms = termsOf(singleBody())
+    const journal = tellJournal(terms)
+    const approval = approvalOf(terms, device, { misbehaviour: { origin, rpId: "" } })
+    journal.approve(CREATED + HOUR, { ...approval, origin, rp_id: "" })
+    await assertRefused(signPayload(journal.payload(at("2026-11-29T00:00:00Z"))), "approval_passkey")
+  })
 })

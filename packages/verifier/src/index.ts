@@ -1,6 +1,12 @@
 export { compareEvidence, type EvidenceComparison } from "./CompareEvidence.ts"
-export type { Expectations, KnownPasskey, RememberedHead } from "./Expectations.ts"
-export type { Envelope, Evidence } from "./OpenEvidence.ts"
+export {
+  type Expectations,
+  type KnownPasskey,
+  parseKnownPasskey,
+  parseRememberedHead,
+  type RememberedHead
+} from "./Expectations.ts"
+export { type Envelope, type Evidence, MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES } from "./OpenEvidence.ts"
 export type { JournalEntry } from "./Replay.ts"
 export { type ReplayedEvent, replayEvidence } from "./ReplayEvidence.ts"
 export {

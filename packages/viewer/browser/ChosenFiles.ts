@@ -1,3 +1,4 @@
+import { MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES } from "@svc/verifier"
 import { element, make } from "./Elements.ts"
 import { counted, said } from "./ShownText.ts"
 
@@ -8,11 +9,8 @@ export interface ChosenFiles {
   readonly keySet: File | undefined
 }
 
-/** A key set is far smaller than this, and most evidence larger, in bytes. */
-const MAX_KEY_SET_BYTES = 1_048_576
-
 /** Most bytes of evidence with its continuations that are put in order. */
-const MAX_ORDERED_BYTES = 104_857_600
+const MAX_ORDERED_BYTES = MAX_ENVELOPE_BYTES
 
 type JsonMembers = Readonly<Record<string, unknown>>
 
@@ -70,6 +68,13 @@ const showName = (id: string, files: ReadonlyArray<File>): void => {
 export const takeFiles = (changed: (files: ChosenFiles) => void): void => {
   let evidence: ReadonlyArray<File> = []
   let keySet: File | undefined
+  let choices = 0
+  /** Files are read to put them in order, which takes time: what was chosen last counts, not what was read last. */
+  const takeEvidence = async (files: ReadonlyArray<File>): Promise<void> => {
+    const mine = ++choices
+    const ordered = await inOrder(files)
+    if (mine === choices) evidence = ordered
+  }
   const tell = () => {
     showName("evidence-names", evidence)
     showName("keys-names", keySet === undefined ? [] : [keySet])
@@ -88,9 +93,7 @@ export const takeFiles = (changed: (files: ChosenFiles) => void): void => {
       tell()
     })
   }
-  input("evidence-file", async (files) => {
-    evidence = await inOrder(files)
-  })
+  input("evidence-file", takeEvidence)
   input("keys-file", ([file]) => {
     keySet = file
   })
@@ -109,7 +112,7 @@ export const takeFiles = (changed: (files: ChosenFiles) => void): void => {
     const [dropped, ...further] = sorted.filter(({ keys }) => keys)
     // Whoever sent the evidence may have put a key set of theirs beside it: it must not take the place of one that was chosen.
     if (further.length === 0) keySet ??= dropped?.file
-    if (others.length > 0) evidence = await inOrder(others)
+    if (others.length > 0) await takeEvidence(others)
     if (files.length > 0) tell()
   })
 }

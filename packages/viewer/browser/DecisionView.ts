@@ -154,7 +154,11 @@ export const decisionView = (opened: Opened, currency: string): HTMLElement =>
   section(
     "decisions",
     "Decisions",
-    make("p", {}, "Each was made again here, with the same outcome and reasons."),
+    make(
+      "p",
+      {},
+      "Each was made again here, with the same outcome and reason codes. The words of a reason are the service's."
+    ),
     pagedList(opened, {
       kind: "decisions",
       filters: { all: "All", ALLOW: "Allowed", DENY: "Denied", INDETERMINATE: "Not decided" },

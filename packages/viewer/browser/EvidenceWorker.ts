@@ -1,14 +1,14 @@
 import { isJsonObject, type JsonObject } from "@svc/protocol/json/Json"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
-import { type Evidence, replayEvidence } from "@svc/verifier"
+import { type Evidence, MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES, replayEvidence } from "@svc/verifier"
 import * as Result from "effect/Result"
 import { type EvidenceLists, listEvidence } from "./EvidenceLists.ts"
 import type { Answer, Request } from "./Messages.ts"
 
-/** Above the size of any evidence, in bytes. */
-const MAX_EVIDENCE_BYTES = 100 * 1_048_576
-/** Above the size of any key set, in bytes. */
-const MAX_KEY_SET_BYTES = 1_048_576
+/** Most files of evidence with its continuations. */
+const MAX_FILES = 1000
+/** Most bytes of them together: a browser holds them several times over. */
+const MAX_TOTAL_BYTES = 2 * MAX_ENVELOPE_BYTES
 
 /** Why the evidence was not looked at, which says nothing about it. */
 class CannotRun extends Error {}
@@ -37,7 +37,11 @@ const verify = async ({ evidence, expectations, keySet }: VerifyRequest) => {
     throw new CannotRun("This page needs WebCrypto: open it as a file, or over https.")
   }
   const keys = keySetIn(await bytesOf(keySet, "The key set", MAX_KEY_SET_BYTES))
-  const parts = await Promise.all(evidence.map((file) => bytesOf(file, "The evidence", MAX_EVIDENCE_BYTES)))
+  if (evidence.length > MAX_FILES) throw new CannotRun(`These are more than ${MAX_FILES} files of evidence.`)
+  if (evidence.reduce((sum, { size }) => sum + size, 0) > MAX_TOTAL_BYTES) {
+    throw new CannotRun(`The files of evidence are longer than ${MAX_TOTAL_BYTES} bytes together.`)
+  }
+  const parts = await Promise.all(evidence.map((file) => bytesOf(file, "The evidence", MAX_ENVELOPE_BYTES)))
   const { events, report } = await replayEvidence(parts as unknown as Evidence, keys, expectations)
   return { report, lists: listEvidence(events) }
 }

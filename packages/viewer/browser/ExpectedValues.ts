@@ -1,19 +1,15 @@
-import type { Expectations, RememberedHead } from "@svc/verifier"
+import { type Expectations, parseKnownPasskey, parseRememberedHead, type RememberedHead } from "@svc/verifier"
 import { element } from "./Elements.ts"
 
 /** A value that was entered and cannot be compared with anything. */
 export class UnreadableValue extends Error {}
 
-const HEAD = /^(?:(\d{1,9}):)?([A-Za-z0-9_-]{43})$/u
-
 const headOf = (text: string): RememberedHead => {
-  const [, seq, hash] = HEAD.exec(text) ?? []
-  if (hash === undefined) {
-    throw new UnreadableValue(
-      "The remembered head must be a number, a colon and 43 characters, as it was shown for the earlier evidence."
-    )
-  }
-  return { hash, ...(seq === undefined ? {} : { seq: Number(seq) }) }
+  const head = parseRememberedHead(text)
+  if (head !== undefined) return head
+  throw new UnreadableValue(
+    "The remembered head must be a number, a colon and 43 characters, as it was shown for the earlier evidence."
+  )
 }
 
 const entered = (id: string): string => element<HTMLInputElement>(id).value.trim()
@@ -45,10 +41,7 @@ export const expectedValues = (): Expectations => {
     subject: entered("expect-subject"),
     rpIds: several("expect-rp-ids"),
     origins: several("expect-origins"),
-    passkeys: several("expect-passkeys").map((text) => {
-      const [credentialId = "", publicKey] = text.split(":")
-      return publicKey === undefined ? { credentialId } : { credentialId, publicKey }
-    }),
+    passkeys: several("expect-passkeys").map(parseKnownPasskey),
     head: head === "" ? undefined : headOf(head)
   })
 }

@@ -144,7 +144,7 @@ export const approvalView = ({ approval, mandate }: Proved): HTMLElement => {
       term("On the page", exact(approval.origin)),
       term("Relying party", exact(approval.rp_id)),
       term("Passkey", exact(approval.credential_id)),
-      term("Vouched for by", exact(approval.identity_issuer)),
+      term("Vouched for by, as the service recorded it", exact(approval.identity_issuer)),
       term("Language", exact(approval.locale))
     )
   )

@@ -33,13 +33,18 @@ export const signedLine = (line: string): { readonly shown: HTMLElement; readonl
   return { shown: isolated(shortened(hides ? visibleText(line) : line)), hides }
 }
 
-/** JSON, laid out on lines of its own. */
+/** The strings of JSON with their quotes, and what stands between them. */
+const JSON_PARTS = /"(?:[^"\\\n]|\\.)*"|[^"]+|"/gu
+
+/** JSON, laid out on lines of its own; a string that runs from right to left takes nothing around it along. */
 export const json = (value: unknown): HTMLElement => {
   const text = JSON.stringify(value, undefined, 2)
+  const shown = shortened(text, MAX_JSON_UNITS).split("\n").map(visibleText).join("\n")
+  const parts = shown.match(JSON_PARTS) ?? []
   return make(
     "pre",
     { dir: "ltr", tabindex: "0" },
-    shortened(text, MAX_JSON_UNITS).split("\n").map(visibleText).join("\n")
+    ...parts.map((part) => (part.startsWith('"') ? make("bdi", {}, part) : part))
   )
 }
 

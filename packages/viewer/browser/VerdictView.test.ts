@@ -1,8 +1,10 @@
 import { assert, it } from "@effect/vitest"
 import {
   bytesOf,
+  CREATED,
   device,
   GENERATED,
+  HOUR,
   keySet,
   longLife,
   makeSigningKey,
@@ -10,7 +12,10 @@ import {
   ORIGIN,
   RP_ID,
   SUBJECT,
-  signPayload
+  signPayload,
+  singleBody,
+  tellJournal,
+  termsOf
 } from "@svc/testkit/EvidenceMaker"
 import { type Expectations, verifyEvidence } from "@svc/verifier"
 import { sayingOf, type Tone } from "./VerdictView.ts"
@@ -37,6 +42,24 @@ it("the verdict is a success for valid evidence alone, and says what kind of no 
     [bytesOf(evidence), {}, "success", "Valid, with nothing pinned"],
     [bytesOf(evidence), { origins: [ORIGIN] }, "success", "Valid, with 1 of 8 expected values pinned"],
     [bytesOf(evidence), EVERYTHING, "success", "Valid, and as expected"],
+    [
+      bytesOf(evidence),
+      { ...EVERYTHING, timeZones: false },
+      "success",
+      "Valid and as expected, but for its time zones"
+    ],
+    [
+      bytesOf(signPayload(tellJournal(termsOf(singleBody())).payload(CREATED + HOUR))),
+      EVERYTHING,
+      "failure",
+      "Invalid: it is not the evidence that you expect"
+    ],
+    [
+      bytesOf(signPayload(tellJournal(termsOf(singleBody())).payload(CREATED + HOUR))),
+      { organization: ORGANIZATION },
+      "success",
+      "Valid, and nobody approved the mandate"
+    ],
     [bytesOf(evidence), { subject: "x" }, "failure", "Invalid: it is not the evidence that you expect"],
     [bytesOf(signPayload(payload.replace("4200", "42"))), {}, "failure", relyNot],
     [bytesOf(signPayload(payload.replace("4200", "42"))), { subject: "x" }, "failure", relyNot],

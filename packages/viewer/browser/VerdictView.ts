@@ -46,15 +46,18 @@ const invalidSaying = (report: EvidenceReport): Saying => {
   return { tone, title: "Invalid: do not rely on this evidence", text: INCIDENT }
 }
 
-const validSaying = ({ checks, proved }: EvidenceReport): Saying => {
+const validTitle = ({ checks, proved }: EvidenceReport): string => {
+  if (proved?.approval === undefined) return "Valid, and nobody approved the mandate"
   const pins = checks.filter(({ name, status }) => isPinnable(name) && status !== "not_applicable")
   const pinned = pins.filter(({ status }) => status === "pass").length
-  const title =
-    pinned === 0
-      ? "Valid, with nothing pinned"
-      : pinned === pins.length
-        ? "Valid, and as expected"
-        : `Valid, with ${pinned} of ${pins.length} expected values pinned`
+  if (pinned === 0) return "Valid, with nothing pinned"
+  if (pinned < pins.length) return `Valid, with ${pinned} of ${pins.length} expected values pinned`
+  const isOpen = checks.some(({ status }) => status === "not_pinned")
+  return isOpen ? "Valid and as expected, but for its time zones" : "Valid, and as expected"
+}
+
+const validSaying = (report: EvidenceReport): Saying => {
+  const { proved } = report
   const events = counted(proved?.head.seq ?? 0, "event")
   const made = proved?.decisions_rerun ?? 0
   const decisions =
@@ -63,7 +66,7 @@ const validSaying = ({ checks, proved }: EvidenceReport): Saying => {
       : `${counted(made, "decision")} came out the same when made again`
   return {
     tone: "success",
-    title,
+    title: validTitle(report),
     text: `A key of the key set signed it, its journal of ${events} keeps to the rules, and ${decisions}.`
   }
 }
@@ -74,7 +77,7 @@ export const sayingOf = (report: EvidenceReport): Saying => {
     return {
       tone: "neutral",
       title: "This viewer cannot verify it",
-      text: "The evidence is of a version, or has a passkey of a kind, that is not known here. Nothing is known to be wrong, and nothing to be right: use a newer viewer."
+      text: "The evidence is of a version, or has a passkey of a kind, that is not known here, or it is a continuation without the evidence that it continues. Nothing is known to be wrong, and nothing to be right: choose that evidence too, or use a newer viewer."
     }
   }
   return invalidSaying(report)

@@ -2,7 +2,8 @@ import {
   compareEvidence,
   type EvidenceReport,
   type Expectations,
-  type KnownPasskey,
+  parseKnownPasskey,
+  parseRememberedHead,
   type RememberedHead,
   replayEvidence,
   type Verdict,
@@ -46,12 +47,6 @@ const EXIT_HELP = `Needs no server and no settings.
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
 cannot be read), 64 invalid options.`
 
-/** A passkey as it is given: its credential id, and behind a colon its public key. */
-const knownPasskeyOf = (text: string): KnownPasskey => {
-  const [credentialId = "", publicKey] = text.split(":")
-  return publicKey === undefined ? { credentialId } : { credentialId, publicKey }
-}
-
 /** Words that are files, and the options. */
 const splitWords = (words: ReadonlyArray<string>) => {
   const files: Array<string> = []
@@ -72,16 +67,14 @@ const splitWords = (words: ReadonlyArray<string>) => {
   return { files, options }
 }
 
-const HEAD = /^(?:(\d{1,9}):)?([A-Za-z0-9_-]{43})$/u
-
 const headOf = Effect.fnUntraced(function* (
   text: string | undefined
 ): Effect.fn.Return<RememberedHead | undefined, StartFault> {
   if (text === undefined) return undefined
-  const [, seq, hash] = HEAD.exec(text) ?? []
-  if (hash === undefined)
-    return yield* usageFault("--head must be a number, a colon and 43 characters, as it was printed")
-  return { hash, ...(seq === undefined ? {} : { seq: Number(seq) }) }
+  return (
+    parseRememberedHead(text) ??
+    (yield* usageFault("--head must be a number, a colon and 43 characters, as it was printed"))
+  )
 })
 
 const given = <Name extends string, A>(name: Name, value: A | undefined) =>
@@ -111,7 +104,7 @@ const readGiven = Effect.fnUntraced(function* (words: ReadonlyArray<string>, tak
     ...given("subject", read.subject),
     ...given("rpIds", unlessEmpty(read["rp-id"])),
     ...given("origins", unlessEmpty(read.origin)),
-    ...given("passkeys", unlessEmpty(read.passkey.map(knownPasskeyOf)))
+    ...given("passkeys", unlessEmpty(read.passkey.map(parseKnownPasskey)))
   }
   return { files, jwks, expectations, until: read.until, json: read.json }
 })

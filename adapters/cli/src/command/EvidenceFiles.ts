@@ -1,13 +1,10 @@
-import { readFile } from "node:fs/promises"
+import { createReadStream } from "node:fs"
 import { isJsonObject, type JsonObject } from "@svc/protocol/json/Json"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
+import { MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES } from "@svc/verifier"
 import { Data, Effect, Result } from "effect"
 import { StandardInput } from "./WebhookCommands.ts"
 
-/** Above the size of any evidence, in bytes. */
-const MAX_EVIDENCE_BYTES = 100 * 1_048_576
-/** Above the size of any key set, in bytes. */
-const MAX_KEY_SET_BYTES = 1_048_576
 const KEY_SET_TIMEOUT_MS = 10_000
 
 /** Why evidence could not be looked at, which says nothing about the evidence. */
@@ -23,6 +20,9 @@ const readUpTo = async (chunks: AsyncIterable<Uint8Array>, limit: number): Promi
   }
   return new Uint8Array(Buffer.concat(kept))
 }
+
+const readFileUpTo = (file: string, limit: number): Promise<Uint8Array> =>
+  readUpTo(createReadStream(file), limit)
 
 /** What a failed attempt says, with the cause that Node's `fetch` hides. */
 const reasonOf = (error: unknown): string => {
@@ -42,8 +42,8 @@ const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, Canno
 /** The bytes of evidence in a file, or of the standard input for `-`. */
 export const readEvidenceFile = (file: string): Effect.Effect<Uint8Array, CannotRun> =>
   file === "-"
-    ? StandardInput.use((input) => attempt("the standard input", () => readUpTo(input, MAX_EVIDENCE_BYTES)))
-    : attempt(file, async () => new Uint8Array(await readFile(file)))
+    ? StandardInput.use((input) => attempt("the standard input", () => readUpTo(input, MAX_ENVELOPE_BYTES)))
+    : attempt(file, () => readFileUpTo(file, MAX_ENVELOPE_BYTES))
 
 const isLoopback = ({ hostname }: URL): boolean =>
   hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]"
@@ -65,7 +65,7 @@ export const readKeySet = Effect.fnUntraced(function* (
 ): Effect.fn.Return<JsonObject, CannotRun> {
   const url = urlOf(source)
   const bytes = yield* attempt(`the key set ${source}`, () =>
-    url === undefined ? readFile(source) : fetchKeySet(url)
+    url === undefined ? readFileUpTo(source, MAX_KEY_SET_BYTES) : fetchKeySet(url)
   )
   const parsed = parseStrictJson(bytes)
   if (Result.isFailure(parsed) || !isJsonObject(parsed.success) || !Array.isArray(parsed.success.keys)) {
