@@ -9,7 +9,7 @@ describe.skipIf(server === undefined)("server processes on one Postgres, killed 
 
   it(
     "lose nothing that was acknowledged, do nothing twice, and overspend no budget",
-    () => assertShortSoak({ processes: 3, clients: 64, operations: 150, kills: 5 }, server?.url),
+    () => assertShortSoak({ processes: 3, clients: 64, operations: 100, kills: 3 }, server?.url),
     SHORT_SOAK_TIMEOUT
   )
 })

@@ -13,9 +13,9 @@ import { openTestDatabase } from "./TestPostgres.ts"
 
 const MIB = 1_048_576
 /** Proposals of which each is about as long as a request may be. */
-const PROPOSALS = 600
+const PROPOSALS = 240
 /** Length of the journal that is asked for, in bytes. */
-const JOURNAL_BYTES = 30 * MIB
+const JOURNAL_BYTES = 12 * MIB
 
 const server = await openTestDatabase()
 
@@ -36,7 +36,7 @@ const longProposal = (number: number) =>
 describe.skipIf(server === undefined)("evidence of a long journal (part 7)", { timeout: 300_000 }, () => {
   afterAll(() => server?.stop())
 
-  it.live("is served and verifies at 30 MiB", () =>
+  it.live("is served and verifies at 12 MiB", () =>
     Effect.gen(function* () {
       const schema = `evidence_${randomBytes(6).toString("hex")}`
       const ports = yield* processOn({ url: server!.url, schema })

@@ -11,7 +11,7 @@ import { openTestDatabase } from "./TestPostgres.ts"
 
 const server = await openTestDatabase()
 
-const ROUNDS = 5
+const ROUNDS = 3
 /** How far ahead the deadlines lie at first, in milliseconds; a machine that is too busy for that is given more. */
 const FIRST_LEAD = 1200
 const LEAD_GROWTH = 1.5
