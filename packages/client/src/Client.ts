@@ -27,7 +27,7 @@ import type { Backoff } from "./RetryDelay.ts"
 import { invalidArgument, numberWithin } from "./SvcError.ts"
 import { isThenable } from "./Thenable.ts"
 import { TIMER_MAX_MILLISECONDS } from "./TimeLimit.ts"
-import { checkLimits, makeTransport, type RequestOptions } from "./Transport.ts"
+import { checkLimits, makeTransport, type RequestOptions, refuseUnknownNames } from "./Transport.ts"
 
 /** Milliseconds for one attempt unless the options say otherwise. */
 export const TIMEOUT_DEFAULT_MILLISECONDS = 30_000
@@ -115,6 +115,27 @@ const normalizedBase = (baseUrl: string): string => {
   return url.href.replace(/\/+$/, "")
 }
 
+const CLIENT_OPTION_NAMES: ReadonlySet<string> = new Set([
+  "baseUrl",
+  "apiKey",
+  "fetch",
+  "timeout",
+  "retries",
+  "backoff"
+] satisfies ReadonlyArray<keyof ClientOptions>)
+
+const BACKOFF_NAMES: ReadonlySet<string> = new Set(["initial", "max"] satisfies ReadonlyArray<keyof Backoff>)
+
+/** Throws `invalid_argument` unless the options are an object with these names alone. */
+const checkObject = (of: string, options: unknown, names: ReadonlySet<string>): void => {
+  if (typeof options !== "object" || options === null || isThenable(options)) {
+    throw invalidArgument(
+      `${of} takes an object with ${[...names].join(", ")}${isThenable(options) ? ": await it" : ""}`
+    )
+  }
+  refuseUnknownNames(of, options, names)
+}
+
 /**
  * A client of the HTTP API. Throws `invalid_argument` for options with which nothing can be sent.
  *
@@ -123,10 +144,15 @@ const normalizedBase = (baseUrl: string): string => {
  * input and the `idempotencyKey` of its error.
  */
 export const createClient = (options: ClientOptions): Client => {
-  const { apiKey, backoff, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_MILLISECONDS } = options
+  checkObject("createClient", options, CLIENT_OPTION_NAMES)
+  const { apiKey, backoff = {}, retries = RETRIES_DEFAULT, timeout = TIMEOUT_DEFAULT_MILLISECONDS } = options
   if (typeof apiKey !== "string" || !/^[\x21-\x7e]+$/.test(apiKey)) {
     throw invalidArgument("apiKey must be a text of visible ASCII characters, such as svc_test_...")
   }
+  if (options.fetch !== undefined && typeof options.fetch !== "function") {
+    throw invalidArgument("fetch must be a function, such as the fetch of the runtime")
+  }
+  checkObject("backoff", backoff, BACKOFF_NAMES)
   const waits = { ...BACKOFF_DEFAULT, ...backoff }
   checkLimits({ retries, timeout })
   numberWithin("backoff.initial", waits.initial, 0, TIMER_MAX_MILLISECONDS)

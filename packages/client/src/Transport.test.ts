@@ -141,6 +141,28 @@ describe("a failure", () => {
     )
   })
 
+  it("leaves out of errors what names no member", async () => {
+    const fault = { pointer: "", code: "required", detail: "Must be there." }
+    const { svc } = clientOf(problem(422, "validation_failed", { errors: [null, 7, {}, fault] }))
+    assert.deepStrictEqual((await failureOf(svc.mandates.create(INPUT))).errors, [fault])
+  })
+
+  it("quotes little of what a fetch throws", async () => {
+    const chatty = () => {
+      throw new Error(`POST failed: ${"x".repeat(10_000)}`)
+    }
+    const { message } = await failureOf(clientOf(chatty).svc.mandates.get("mnd_1", { retries: 0 }))
+    assert.include(message, "POST failed: xxx")
+    assert.isBelow(message.length, 500)
+    const bare = () => {
+      throw { token: "secret" }
+    }
+    assert.notInclude(
+      (await failureOf(clientOf(bare).svc.mandates.get("mnd_1", { retries: 0 }))).message,
+      "secret"
+    )
+  })
+
   it.each([
     ["a redirect", () => new Response(null, { status: 302, headers: { location: "https://evil.example" } })],
     ["a page in place of a resource", () => new Response("<html>", { status: 403 })],
@@ -211,7 +233,9 @@ describe("a wrong baseUrl", () => {
       "check baseUrl"
     ]
   ])("that reaches %s is named with what was reached", async (_, step, reached, remedy) => {
-    const failure = await failureOf(clientOf(step).svc.mandates.get("mnd_1", { retries: 0 }))
+    const { sent, svc } = clientOf(step, step)
+    const failure = await failureOf(svc.mandates.get("mnd_1", { retries: step === refused ? 0 : 1 }))
+    assert.lengthOf(sent, 1)
     assert.include(failure.message, reached)
     assert.include(failure.message, remedy)
     assert.notInclude(failure.message, "secret")
@@ -407,6 +431,19 @@ describe("what is given by mistake", () => {
         "invalid_argument"
       )
     assert.lengthOf(sent, 0)
+    const known = { baseUrl: "https://api.example", apiKey: API_KEY }
+    for (const [options, words] of [
+      [undefined, /takes an object with baseUrl/u],
+      [Promise.resolve(known), /await it/u],
+      [{ ...known, retry: 1 }, /no option "retry"/u],
+      [{ ...known, fetch: 5 }, /fetch must be a function/u],
+      [{ ...known, backoff: 5 }, /backoff takes an object/u],
+      [{ ...known, backoff: { maximum: 1 } }, /no option "maximum"/u],
+      [{ ...known, backoff: { max: -1 } }, /backoff\.max must be/u],
+      [{ ...known, baseUrl: undefined }, /baseUrl must be/u]
+    ] as const) {
+      assert.throws(() => createClient(options as never), words)
+    }
     for (const apiKey of [undefined, null, "", "svc test", 7])
       assert.throws(() => createClient({ baseUrl: "https://api.example", apiKey } as never), /apiKey/u)
   })

@@ -109,7 +109,16 @@ const parseObject = (text: string): Readonly<Record<string, unknown>> | undefine
 
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
 
-const faultsOf = (errors: unknown): SvcError["errors"] => (Array.isArray(errors) ? errors : [])
+const isFault = (fault: unknown): fault is SvcError["errors"][number] =>
+  typeof fault === "object" &&
+  fault !== null &&
+  ["pointer", "code", "detail"].every(
+    (name) => textOf((fault as Record<string, unknown>)[name]) !== undefined
+  )
+
+/** What is wrong by member; what a later service may list beside that is left out. */
+const faultsOf = (errors: unknown): SvcError["errors"] =>
+  Array.isArray(errors) ? errors.filter(isFault) : []
 
 const problemMessage = (
   problem: Readonly<Record<string, unknown>>,
@@ -163,8 +172,10 @@ const errorOf = (request: PreparedRequest, response: Response, text: string): Sv
     ...shared,
     code: "unexpected_response",
     message: `${placeOf(request)} was answered ${status} (${mediaTypeOf(response)}) by something other than the service. It is a proxy in between, or baseUrl is not the address of the API: check ${request.baseUrl}`,
-    // A success that cannot be read may be the service's, cut short: it is safe to ask again.
-    retryable: RETRYABLE_STATUSES.has(status) || (status >= 200 && status < 300)
+    // A success that cannot be read may be the service's, cut short: it is safe to ask again. A web page never is.
+    retryable:
+      RETRYABLE_STATUSES.has(status) ||
+      (status >= 200 && status < 300 && mediaTypeOf(response) !== "text/html")
   })
 }
 
@@ -172,13 +183,17 @@ const errorOf = (request: PreparedRequest, response: Response, text: string): Sv
 const placeOf = ({ baseUrl, operation: { method, path } }: PreparedRequest): string =>
   `${method} ${baseUrl}${path.split("?")[0]}`
 
+/** Characters of a failure that an error shows at most: a `fetch` of the caller's own may quote all that it sent. */
+const CAUSE_MAX_CHARACTERS = 200
+
 /** What a failure says, with what is behind it: fetch itself says little more than that it failed. */
 const wordsOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause)
-  if (!(cause.cause instanceof Error)) return cause.message
+  if (!(cause instanceof Error)) return `something of type ${typeof cause} was thrown`
+  const { cause: reason, message } = cause
   // Where several addresses were tried, Node has a code and no message.
-  const { code, message } = cause.cause as Error & { readonly code?: unknown }
-  return `${cause.message} (${message || code})`
+  const behind =
+    reason instanceof Error ? ` (${reason.message || (reason as { readonly code?: unknown }).code})` : ""
+  return `${message}${behind}`.slice(0, CAUSE_MAX_CHARACTERS)
 }
 
 /** The error of an attempt that brought no response. */

@@ -22,7 +22,8 @@ const textOf = (part: unknown): string => {
 /** Warnings and errors, a line each. */
 const toConsole = ({ cause, facts, level, message }: LogEntry): void => {
   if (level !== "warn" && level !== "error") return
-  console[level](`svc: ${message} ${JSON.stringify(facts)}${cause === undefined ? "" : `\n${cause}`}`)
+  const about = Object.keys(facts).length === 0 ? "" : ` ${JSON.stringify(facts)}`
+  console[level](`svc: ${message}${about}${cause === undefined ? "" : `\n${cause}`}`)
 }
 
 const noteFailure = (fault: unknown): void => console.error("svc: the logger failed:", fault)
