@@ -1,7 +1,7 @@
 import { SvcError } from "@svc/client"
 import { type Calls, makeBegunExecutions, withExecution } from "@svc/client/calls"
 import { organizationOnRecord } from "@svc/domain/engine/OrganizationRecord"
-import { API_KEY_BYTES, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
+import { newApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKeyScope } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
@@ -13,7 +13,7 @@ import { Refused, refusing } from "@svc/http-server/http/ProblemResponse"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import type { JsonObject } from "@svc/protocol/json/Json"
-import { formatNanos, type Instant, NANOS_PER_MILLISECOND, parseTimestamp } from "@svc/protocol/Timestamp"
+import { type Instant, parseTimestamp } from "@svc/protocol/Timestamp"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { verifyEvidence } from "@svc/verifier"
 import { Cause, Clock, Context, Effect, Exit, Option, Redacted } from "effect"
@@ -280,22 +280,19 @@ export const createService = (given: ServiceOptions): Service => {
           const organization = yield* organizationNamed(organizationId)
           if (organization.environment === "live" && organization.billingAccountReference === undefined)
             return yield* new BillingAccountRequired()
-          const now = yield* Clock.currentTimeMillis
-          yield* refuseKeySettings({ expiresAt, scopes }, BigInt(now) * NANOS_PER_MILLISECOND)
+          const now = yield* Clock.currentTimeNanos
+          yield* refuseKeySettings({ expiresAt, scopes }, now)
           const { bytes } = yield* Randomness
-          const id = formatIdentifier("key_", now, bytes(IDENTIFIER_RANDOM_BYTES))
-          const key = formatApiKey(organization.environment, bytes(API_KEY_BYTES))
-          const createdAt = formatNanos(BigInt(now) * NANOS_PER_MILLISECOND)
-          const record = apiKeyRecord({
-            id,
-            organizationId: organization.id,
-            key,
-            createdAt,
-            ...(scopes === undefined ? {} : { scopes }),
-            ...(expiresAt === undefined ? {} : { expiresAt })
-          })
+          const { key, record } = newApiKey(
+            organization,
+            { bytes, now },
+            {
+              ...(scopes === undefined ? {} : { scopes }),
+              ...(expiresAt === undefined ? {} : { expiresAt })
+            }
+          )
           yield* (yield* Organizations).putApiKey(record)
-          return { id, key: Redacted.value(key) }
+          return { id: record.id, key: Redacted.value(key) }
         })
       )
     },

@@ -1,15 +1,8 @@
 import { randomBytes } from "node:crypto"
-import { API_KEY_BYTES, apiKeyRecord, formatApiKey, isActiveApiKey } from "@svc/domain/organization/ApiKey"
+import { isActiveApiKey, newApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKey, type Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
-import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
-import {
-  formatNanos,
-  type Instant,
-  NANOS_PER_MILLISECOND,
-  NANOS_PER_SECOND,
-  parseTimestamp
-} from "@svc/protocol/Timestamp"
+import { formatNanos, type Instant, NANOS_PER_SECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { environmentConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
@@ -49,24 +42,6 @@ const findKeyHolder = Effect.fnUntraced(function* (id: string, environment: Orga
   return organization
 })
 
-/** A key that nobody has yet, and its record. */
-const newKey = (
-  { environment, id: organizationId }: Organization,
-  now: Instant,
-  grant: Partial<Pick<ApiKey, "scopes" | "expiresAt">>
-) => {
-  const key = formatApiKey(environment, randomBytes(API_KEY_BYTES))
-  const milliseconds = Number(now / NANOS_PER_MILLISECOND)
-  const record = apiKeyRecord({
-    id: formatIdentifier("key_", milliseconds, randomBytes(IDENTIFIER_RANDOM_BYTES)),
-    organizationId,
-    key,
-    createdAt: formatNanos(now),
-    ...grant
-  })
-  return { key, record }
-}
-
 const create: StoreCommand = {
   name: "api-key create",
   help: helpOf(
@@ -91,10 +66,14 @@ Example: svc api-key create --organization org_... --scope read --expires-at 203
       const organization = yield* findKeyHolder(id, environment)
       const organizations = yield* Organizations
       const { now } = yield* organizations.listApiKeys(organization.id)
-      const { key, record } = newKey(organization, now, {
-        ...(scopes.length === 0 ? {} : { scopes }),
-        ...(expiresAt === undefined ? {} : { expiresAt })
-      })
+      const { key, record } = newApiKey(
+        organization,
+        { bytes: randomBytes, now },
+        {
+          ...(scopes.length === 0 ? {} : { scopes }),
+          ...(expiresAt === undefined ? {} : { expiresAt })
+        }
+      )
       return {
         organization: organization.id,
         act: Effect.as(organizations.putApiKey(record), { ...shown(record), api_key: Redacted.value(key) })
@@ -199,10 +178,14 @@ Example: svc api-key rotate --organization org_... --api-key key_... --overlap 7
         "the key is revoked or has expired; svc api-key create makes another"
       )
       const lastInstant = expiresAt ?? successorExpiry(apiKey, now)
-      const { key, record } = newKey(organization, now, {
-        scopes: apiKey.scopes,
-        ...(lastInstant === undefined ? {} : { expiresAt: lastInstant })
-      })
+      const { key, record } = newApiKey(
+        organization,
+        { bytes: randomBytes, now },
+        {
+          scopes: apiKey.scopes,
+          ...(lastInstant === undefined ? {} : { expiresAt: lastInstant })
+        }
+      )
       const replaced: ApiKey = {
         ...apiKey,
         expiresAt: endOfOverlap(apiKey, now + given.overlap * NANOS_PER_SECOND)

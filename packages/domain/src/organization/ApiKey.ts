@@ -1,11 +1,12 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
-import type { Instant } from "@svc/protocol/Timestamp"
+import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
+import { formatNanos, type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Redacted } from "effect"
 import type { Environment } from "../mandate/JournalFact.ts"
 import { instantOf } from "../mandate/PreparedTerms.ts"
-import { API_KEY_SCOPES, type ApiKey, type ApiKeyScope } from "./Organization.ts"
+import { API_KEY_SCOPES, type ApiKey, type ApiKeyScope, type Organization } from "./Organization.ts"
 
 /** Random bytes of an API key (part 9). */
 export const API_KEY_BYTES = 32
@@ -37,6 +38,24 @@ export const apiKeyRecord = (key: {
   createdAt: key.createdAt,
   ...(key.expiresAt === undefined ? {} : { expiresAt: key.expiresAt })
 })
+
+/** A key that nobody has yet, and the record that it is recognized by. `bytes` gives random ones. */
+export const newApiKey = (
+  { environment, id: organizationId }: Pick<Organization, "environment" | "id">,
+  { bytes, now }: { readonly bytes: (length: number) => Uint8Array; readonly now: Instant },
+  grant: Partial<Pick<ApiKey, "scopes" | "expiresAt">> = {}
+): { readonly key: Redacted.Redacted<string>; readonly record: ApiKey } => {
+  const key = formatApiKey(environment, bytes(API_KEY_BYTES))
+  const milliseconds = Number(now / NANOS_PER_MILLISECOND)
+  const record = apiKeyRecord({
+    id: formatIdentifier("key_", milliseconds, bytes(IDENTIFIER_RANDOM_BYTES)),
+    organizationId,
+    key,
+    createdAt: formatNanos(now),
+    ...grant
+  })
+  return { key, record }
+}
 
 /** Whether a text has the form of an API key of the environment. */
 export const isWellFormedApiKey = (environment: Environment, key: Redacted.Redacted<string>): boolean => {
