@@ -11,7 +11,9 @@ describe("docs/configuration.md", () => {
   it("has every setting, and no other", () => {
     const read = textFiles()
       .filter(({ path }) => path.startsWith("adapters/cli/src/config/") && !path.endsWith(".test.ts"))
-      .flatMap(({ text }) => [...text.matchAll(/\bname: "(SVC_[A-Z_]+)"/gu)].map(([, name = ""]) => name))
+      .flatMap(({ text }) =>
+        [...text.matchAll(/\b(?:name|fileName): "(SVC_[A-Z_]+)"/gu)].map(([, name = ""]) => name)
+      )
     const documented = page.match(/\bSVC_[A-Z][A-Z_]*[A-Z]/gu) ?? []
     assert.isAbove(read.length, 10)
     assert.sameMembers(

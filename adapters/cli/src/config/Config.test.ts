@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { NO_PROXIES } from "@svc/http-server/http/ClientAddress"
 import { ConfigProvider, Effect, Redacted, Result } from "effect"
@@ -317,6 +320,62 @@ describe("SVC_WEBHOOK_ALLOW_LOOPBACK", () => {
       assert.include(faultOf(unsaid)?.line, "SVC_ENVIRONMENT is missing")
     })
   )
+})
+
+describe("settings in files", () => {
+  const URL_WITH_PASSWORD = "postgres://user:password@db.example/svc"
+
+  const withFile = (content: string) =>
+    Effect.acquireRelease(
+      Effect.sync(() => {
+        const path = join(mkdtempSync(join(tmpdir(), "svc-setting-")), "secret")
+        writeFileSync(path, content)
+        return path
+      }),
+      (path) => Effect.sync(() => rmSync(dirname(path), { recursive: true }))
+    )
+
+  it.effect("are read without the end of the line", () =>
+    Effect.gen(function* () {
+      const config = yield* Effect.flatMap(
+        read(workerConfig, {
+          SVC_STORE_FILE: yield* withFile(`${URL_WITH_PASSWORD}\n`),
+          SVC_MASTER_KEY_FILE: yield* withFile(MASTER_KEY),
+          SVC_MASTER_KEY_PREVIOUS_FILE: yield* withFile(`${MASTER_KEY}\r\n`)
+        }),
+        Effect.fromResult
+      )
+      assert.strictEqual(Redacted.value(config.store.postgres), URL_WITH_PASSWORD)
+      assert.strictEqual(Redacted.value(config.masterKeys.current).length, 32)
+      assert.strictEqual(config.masterKeys.previous && Redacted.value(config.masterKeys.previous).length, 32)
+    })
+  )
+
+  it.effect("are refused with what is wrong, without quoting the content", () =>
+    Effect.gen(function* () {
+      const line = (env: Variables) =>
+        Effect.map(read(workerConfig, { SVC_STORE: URL_WITH_PASSWORD, ...env }), (result) =>
+          Result.isFailure(result) ? result.failure.line : ""
+        )
+      const form = "SVC_MASTER_KEY_FILE: its content must be 32 bytes as unpadded base64url"
+      for (const content of ["", "s3cret", `${MASTER_KEY}\n\n`])
+        assert.strictEqual(yield* line({ SVC_MASTER_KEY_FILE: yield* withFile(content) }), form)
+      const path = yield* withFile(MASTER_KEY)
+      assert.strictEqual(
+        yield* line({ SVC_MASTER_KEY_FILE: `${path}.missing` }),
+        "SVC_MASTER_KEY_FILE must be the path of a file that can be read"
+      )
+      assert.strictEqual(
+        yield* line({ SVC_MASTER_KEY: MASTER_KEY, SVC_MASTER_KEY_FILE: path }),
+        "SVC_MASTER_KEY and SVC_MASTER_KEY_FILE are both set; leave one out"
+      )
+    })
+  )
+
+  it("are known, and are in the help", () => {
+    assert.deepStrictEqual(settingWarnings({ SVC_STORE_FILE: "x", SVC_MASTER_KEY_FILE: "x" }, "svc"), [])
+    assert.include(helpOf("svc serve", SETTINGS_OF.serve), "SVC_STORE_FILE may name a file")
+  })
 })
 
 describe("SVC_STORE_PARTITIONS", () => {

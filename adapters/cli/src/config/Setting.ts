@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { Config, Effect, Option, Redacted } from "effect"
 import { configurationFault, type StartFault } from "../start/StartFault.ts"
 
@@ -11,17 +12,48 @@ export interface Setting<A> {
   readonly byDefault?: string
   /** Shown in `--help` for a setting that has no default and may be left out. */
   readonly isOptional?: true
+  /** A variable that names a file with the value, for a secret that is to stay out of the environment. */
+  readonly fileName?: string
   readonly parse: (text: string) => A | undefined
   /** What is wrong with a value that does not parse, where more can be said than its form. Must not quote the value. */
   readonly faultOf?: (text: string) => string | undefined
 }
 
-/** The value of the variable; an empty variable counts as unset. */
-const textOf = (setting: Setting<unknown>): Effect.Effect<string | undefined, StartFault> =>
-  Config.option(Config.Redacted(setting.name)).pipe(
-    Effect.mapError(() => configurationFault(`${setting.name} cannot be read`)),
+/** The value of a variable; an empty variable counts as unset. */
+const variable = (name: string): Effect.Effect<string | undefined, StartFault> =>
+  Config.option(Config.Redacted(name)).pipe(
+    Effect.mapError(() => configurationFault(`${name} cannot be read`)),
     Effect.map((option) => Option.getOrUndefined(Option.map(option, Redacted.value)) || undefined)
   )
+
+/** Where a value comes from, as its faults call it, and the value. */
+interface Given {
+  readonly source: string
+  readonly text: string | undefined
+}
+
+/** Reads the file that a variable names, less the end of its last line. */
+const fileContent = (variableName: string, path: string): Effect.Effect<Given, StartFault> =>
+  Effect.try({
+    try: () => ({
+      source: `${variableName}: its content`,
+      text: readFileSync(path, "utf8").replace(/\r?\n$/u, "")
+    }),
+    catch: () => configurationFault(`${variableName} must be the path of a file that can be read`)
+  })
+
+/** The value of the setting's variable, or of the file that its other variable names. */
+const given = Effect.fnUntraced(function* ({
+  fileName,
+  name
+}: Setting<unknown>): Effect.fn.Return<Given, StartFault> {
+  const text = yield* variable(name)
+  const path = fileName === undefined ? undefined : yield* variable(fileName)
+  if (fileName === undefined || path === undefined) return { source: name, text }
+  if (text !== undefined)
+    return yield* configurationFault(`${name} and ${fileName} are both set; leave one out`)
+  return yield* fileContent(fileName, path)
+})
 
 /** The fault of a setting with an invalid value. The value is not quoted, since it may be a misplaced secret. */
 export const invalidSetting = ({ faultOf, form, name }: Setting<unknown>, text = ""): StartFault => {
@@ -33,10 +65,10 @@ export const invalidSetting = ({ faultOf, form, name }: Setting<unknown>, text =
 export const optional = Effect.fnUntraced(function* <A>(
   setting: Setting<A>
 ): Effect.fn.Return<A | undefined, StartFault> {
-  const text = (yield* textOf(setting)) ?? setting.byDefault
+  const { source, text = setting.byDefault } = yield* given(setting)
   if (text === undefined) return undefined
   const value = setting.parse(text)
-  return value === undefined ? yield* invalidSetting(setting, text) : value
+  return value === undefined ? yield* invalidSetting({ ...setting, name: source }, text) : value
 })
 
 /** Reads a setting that must be set or have a default. */

@@ -4,7 +4,7 @@ import type { Setting } from "./Setting.ts"
 import { DEV_SETTINGS, SERVER_SETTINGS, SETTINGS_OF } from "./SettingsHelp.ts"
 
 const namesOf = (settings: ReadonlyArray<Setting<unknown>>): ReadonlyArray<string> =>
-  settings.map(({ name }) => name)
+  settings.flatMap(({ fileName, name }) => (fileName === undefined ? [name] : [name, fileName]))
 
 const KNOWN = [...new Set([...Object.values(SETTINGS_OF).flatMap(namesOf), ...namesOf(DEV_SETTINGS)])]
 

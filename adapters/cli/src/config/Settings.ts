@@ -31,6 +31,7 @@ const URL_PARAMETERS =
 
 export const STORE = {
   name: "SVC_STORE",
+  fileName: "SVC_STORE_FILE",
   meaning: `Where the data is stored: in memory, lost when the process ends; in a folder; on a Postgres server. ${URL_PARAMETERS}`,
   form: STORE_FORM,
   parse: parseStore,
@@ -111,6 +112,7 @@ export const RP_ID = {
 
 export const MASTER_KEY = {
   name: "SVC_MASTER_KEY",
+  fileName: "SVC_MASTER_KEY_FILE",
   meaning: "Master key, under which secrets in the store are sealed.",
   form: "32 bytes as unpadded base64url",
   parse: parseMasterKey
@@ -118,6 +120,7 @@ export const MASTER_KEY = {
 
 export const MASTER_KEY_PREVIOUS = {
   name: "SVC_MASTER_KEY_PREVIOUS",
+  fileName: "SVC_MASTER_KEY_PREVIOUS_FILE",
   meaning: "Previous master key; it only opens what was sealed under it.",
   form: "32 bytes as unpadded base64url",
   isOptional: true,

@@ -90,9 +90,10 @@ export const SETTINGS_HEADING = "Settings are environment variables:"
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
   const entries = settings.map((setting) => {
-    const { byDefault, form, meaning, name } = setting
+    const { byDefault, fileName, form, meaning, name } = setting
+    const file = fileName === undefined ? "" : `\n      ${fileName} may name a file that holds it.`
     const requirement = setting.isOptional === true ? "Optional." : "Required."
-    return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}`
+    return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}${file}`
   })
   const list = entries.length === 0 ? "" : `${SETTINGS_HEADING}\n\n${entries.join("\n")}\n\n`
   return `${usage}\n\n${list}Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.\n`

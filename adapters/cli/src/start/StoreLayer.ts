@@ -11,7 +11,7 @@ import type { StoreSetting } from "../config/StoreSetting.ts"
 import { connectionTo, retryWhileUnreachable } from "./DatabaseConnection.ts"
 import { describeDatabase } from "./DatabaseFault.ts"
 import { StopFault } from "./RunCommand.ts"
-import { type StartFault, temporaryFault } from "./StartFault.ts"
+import { configurationFault, type StartFault, temporaryFault } from "./StartFault.ts"
 import { type StoreFailure, storeFault } from "./StoreFault.ts"
 
 export interface StoreOptions {
@@ -37,12 +37,27 @@ const buildOnce = <A, E>(layer: Layer.Layer<A, E>) =>
     )
   })
 
+const isMissingModule = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND"
+
+const importPgliteStore = Effect.tryPromise({
+  try: () => import("@svc/store-postgres/PgliteStore"),
+  catch: (error) => error
+}).pipe(
+  // The image is made without it.
+  Effect.catch((error) =>
+    isMissingModule(error)
+      ? configurationFault("no embedded database is installed: name a Postgres server in SVC_STORE")
+      : Effect.die(error)
+  )
+)
+
 // The stores are imported on demand, so that a start loads only the one it uses.
 const pgliteStore = (folder: string): Layer.Layer<PostgresPorts, StartFault> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const stop = yield* StopFault
-      const PgliteStore = yield* Effect.promise(() => import("@svc/store-postgres/PgliteStore"))
+      const PgliteStore = yield* importPgliteStore
       const onLost = ({ lock }: { readonly lock: string }) =>
         stop(
           temporaryFault(`${folder} was taken over by another process while this one was paused (${lock})`)
