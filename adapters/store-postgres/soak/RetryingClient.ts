@@ -20,6 +20,8 @@ export interface AnsweredWrite {
 export interface Answer {
   readonly status: number
   readonly replayed: boolean
+  /** Whether it says when to try again. */
+  readonly hasRetryAfter: boolean
   // The soak reads what the interface documents.
   // biome-ignore lint/suspicious/noExplicitAny: shapes are those of the interface
   readonly body: any
@@ -73,6 +75,7 @@ const exchange = async (url: string, init: RequestInit): Promise<Answer | undefi
     return {
       status: response.status,
       replayed: response.headers.get("idempotency-replayed") === "true",
+      hasRetryAfter: /^\d+$/u.test(response.headers.get("retry-after") ?? ""),
       body: JSON.parse(await response.text())
     }
   } catch {
@@ -97,10 +100,11 @@ export const retryingClient = (
         if (answer.status >= 500) log.faults.push(`${init.method} ${path} was answered ${answer.status}`)
         return answer
       }
+      if (answer?.hasRetryAfter === false) log.faults.push(`${init.method} ${path}: 503 without Retry-After`)
       if (server !== undefined) count(log, answer === undefined ? "connections lost" : "answers 503")
       if (Date.now() > deadline) {
         log.faults.push(`${init.method} ${path} was not answered in time`)
-        return { status: 0, replayed: false, body: {} }
+        return { status: 0, replayed: false, hasRetryAfter: false, body: {} }
       }
       await pause(random.integer(...RETRY_MILLISECONDS))
     }

@@ -13,12 +13,14 @@ export const SVC = join(BIN, "svc.ts")
 /** What is run: the production entry points, and the development server. */
 export const PROGRAMS = {
   serve: [SVC, "serve"],
-  development: [join(BIN, "dev.ts")],
-  migrate: [SVC, "migrate"]
+  development: [join(BIN, "dev.ts")]
 } as const
 
-/** `svc migrate` on a server. Rejects when it does not end with 0. */
-export const migrateServer = async (storeUrl: string): Promise<string> => {
+/** A command of `svc` on a store. Rejects when it does not end with 0. */
+export const runOnStore = async (storeUrl: string, words: ReadonlyArray<string>): Promise<string> => {
   const env = { ...process.env, SVC_STORE: storeUrl }
-  return (await promisify(execFile)(process.execPath, PROGRAMS.migrate, { cwd: ROOT, env })).stdout
+  return (await promisify(execFile)(process.execPath, [SVC, ...words], { cwd: ROOT, env })).stdout
 }
+
+/** `svc migrate` on a server. Rejects when it does not end with 0. */
+export const migrateServer = (storeUrl: string): Promise<string> => runOnStore(storeUrl, ["migrate"])

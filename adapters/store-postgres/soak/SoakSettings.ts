@@ -1,3 +1,5 @@
+import { MAX_HOSTS } from "../src/connection/PostgresUrl.ts"
+import type { FailoverSettings } from "./FailoverSoak.ts"
 import type { WebhookSoakSettings } from "./WebhookSoak.ts"
 
 /** How long and how hard one soak is. */
@@ -18,6 +20,7 @@ export type SoakStore = "postgres" | "pglite"
 export const SOAK_HELP = `npm run soak: kills processes at random instants under load, then audits the tables.
 
   --part=servers|webhooks|both   default both: processes that serve, and processes that deliver webhooks (on Postgres)
+  --part=failover                instead: primaries are killed and their synchronous standbys promoted
   --store=postgres|pglite|both   default both; on PGlite there is one process
   --operations=10000             on Postgres
   --kills=200                    on Postgres
@@ -27,6 +30,8 @@ export const SOAK_HELP = `npm run soak: kills processes at random instants under
   --clients=64
   --webhook-kills=100
   --webhook-workers=3
+  --failovers=8
+  --failover-operations=400      before each of them
   --seed=                        repeats the choices of an earlier run; how they interleave is the machine's
 `
 
@@ -39,6 +44,8 @@ const DEFAULTS = {
   clients: 64,
   "webhook-kills": 100,
   "webhook-workers": 3,
+  failovers: 8,
+  "failover-operations": 400,
   seed: -1
 }
 
@@ -51,7 +58,11 @@ export interface SoakPlan {
   readonly seed: number
   readonly stores: ReadonlyArray<{ readonly store: SoakStore; readonly settings: SoakSettings }>
   readonly webhooks?: WebhookSoakSettings
+  readonly failover?: FailoverSettings
 }
+
+/** Each failover adds a host to `SVC_STORE`, which lists a limited number. */
+const MAX_FAILOVERS = MAX_HOSTS - 1
 
 /** Reads the command line; a text says what is wrong with it. */
 export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): SoakPlan | string => {
@@ -61,7 +72,7 @@ export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): S
   for (const argument of given) {
     const [, name = "", value = ""] = /^--([a-z-]+)=(.+)$/u.exec(argument) ?? []
     if (name === "store" && ["postgres", "pglite", "both"].includes(value)) chosen = value
-    else if (name === "part" && ["servers", "webhooks", "both"].includes(value)) part = value
+    else if (name === "part" && ["servers", "webhooks", "both", "failover"].includes(value)) part = value
     else if (Object.hasOwn(DEFAULTS, name) && /^\d{1,10}$/u.test(value)) numbers[name] = Number(value)
     else return `${argument} is not understood`
   }
@@ -88,6 +99,13 @@ export const soakPlan = (given: ReadonlyArray<string>, newSeed: () => number): S
     pause: WEBHOOK_PAUSE_MILLISECONDS,
     plantsFaults: true
   }
+  const failover = {
+    ...common,
+    processes: read("processes"),
+    failovers: Math.min(MAX_FAILOVERS, read("failovers")),
+    operations: read("failover-operations")
+  }
+  if (part === "failover") return { seed, stores: [], failover }
   return {
     seed,
     ...(part === "servers" ? {} : { webhooks }),

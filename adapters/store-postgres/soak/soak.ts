@@ -1,6 +1,7 @@
 /** `npm run soak`: processes are killed at random instants under load; afterwards the tables are audited. */
 import { randomInt } from "node:crypto"
 import { startTestPostgres } from "../test/TestPostgres.ts"
+import { type FailoverResult, type FailoverSettings, soakFailover } from "./FailoverSoak.ts"
 import { type SoakResult, soak } from "./SoakRun.ts"
 import { MAX_SEED, SOAK_HELP, type SoakSettings, type SoakStore, soakPlan } from "./SoakSettings.ts"
 import { soakWebhooks, type WebhookSoakResult, type WebhookSoakSettings } from "./WebhookSoak.ts"
@@ -21,7 +22,21 @@ const tellServers = ({ kills, milliseconds, operations, starts }: SoakResult): v
   say(`  ${starts.length} starts, the slowest in ${seconds(Math.max(...starts))}`)
 }
 
-const tell = ({ checks, events, faults, planted }: SoakResult | WebhookSoakResult): void => {
+const tellFailovers = ({ failovers, milliseconds, operations }: FailoverResult): void => {
+  say(`  ${operations} operations in ${seconds(milliseconds)}`)
+  for (const { acknowledged, promoted, resumed } of failovers) {
+    say(
+      `  primary killed; standby promoted after ${seconds(promoted)}, acknowledged after ${seconds(acknowledged)}, a write acknowledged after ${seconds(resumed)}: ${seconds(resumed - acknowledged)} after the acknowledgement`
+    )
+  }
+}
+
+const tell = ({
+  checks,
+  events,
+  faults,
+  planted
+}: Pick<SoakResult, "checks" | "events" | "faults" | "planted">): void => {
   for (const [name, times] of [...events].sort()) say(`  ${name}: ${times}`)
   for (const [name, times] of checks) say(`  checked ${name}: ${times}`)
   say(`  planted faults that the audit found: ${planted.found} of ${planted.of}`)
@@ -54,6 +69,20 @@ const soakWorkers = async (settings: WebhookSoakSettings): Promise<WebhookSoakRe
   return result
 }
 
+const soakFailovers = async (settings: FailoverSettings): Promise<FailoverResult> => {
+  const { clients, failovers, processes } = settings
+  say(`failover: ${processes} processes, ${clients} clients, ${failovers} failovers`)
+  const server = await startTestPostgres()
+  if (server?.own === undefined) process.exit(EX_UNAVAILABLE)
+  try {
+    const result = await soakFailover(settings, { ...server, own: server.own })
+    tellFailovers(result)
+    return result
+  } finally {
+    await server.stop()
+  }
+}
+
 const run = async (): Promise<void> => {
   const given = process.argv.slice(2)
   if (given.includes("--help")) {
@@ -69,13 +98,14 @@ const run = async (): Promise<void> => {
   say(`seed ${plan.seed} (repeat with --seed=${plan.seed})`)
   let passed = 0
   let failed = 0
-  const conclude = (result: SoakResult | WebhookSoakResult): void => {
+  const conclude = (result: SoakResult | WebhookSoakResult | FailoverResult): void => {
     tell(result)
     for (const times of result.checks.values()) passed += times
     failed += result.faults.length
   }
   for (const { settings, store } of plan.stores) conclude(await soakOn(store, settings))
   if (plan.webhooks !== undefined) conclude(await soakWorkers(plan.webhooks))
+  if (plan.failover !== undefined) conclude(await soakFailovers(plan.failover))
   say(`${passed} passed, ${failed} failed`)
   process.exitCode = failed === 0 ? 0 : 1
 }

@@ -1,4 +1,5 @@
 import type { ConnectionOptions } from "node:tls"
+import type { PgPoolConfig } from "@effect/sql-pg/PgClient"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
@@ -29,14 +30,18 @@ import {
   type Scope
 } from "effect"
 import { Reactivity } from "effect/reactivity"
-import type { SqlClient } from "effect/sql/SqlClient"
+import { make as makeSqlClient, type SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./append/AppendLanes.ts"
 import { makeAppend } from "./append/PostgresAppend.ts"
 import { makeAppendGroup } from "./append/PostgresAppendGroup.ts"
 import { withReplicatedReplays } from "./append/ReplicatedReplays.ts"
-import { makeWriteConnections } from "./append/WriteConnections.ts"
+import { connectionOf, makeWriteConnections } from "./append/WriteConnections.ts"
+import type { HostAnswer } from "./connection/HostAnswer.ts"
+import { askHosts, HOST_CONNECT_TIMEOUT, type HostSearch, makeHostSearch } from "./connection/HostSearch.ts"
 import type { PostgresClients } from "./connection/PostgresClients.ts"
+import type { ServerHost } from "./connection/PostgresUrl.ts"
+import { makeServerPool } from "./connection/ServerPool.ts"
 import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { makeStoreHistory } from "./history/PostgresHistory.ts"
@@ -107,6 +112,8 @@ export const PLANNING = { enable_seqscan: "off", plan_cache_mode: "force_generic
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database`. */
   readonly url: Redacted.Redacted
+  /** Hosts of which the one that takes writes is used, in place of that of the URL. */
+  readonly hosts?: ReadonlyArray<ServerHost>
   readonly schema?: string
   /**
    * Into how many partitions by organization the large tables are divided, from 1 to `MAX_PARTITIONS`; 0: each is a single
@@ -126,7 +133,7 @@ export interface PostgresOptions {
   readonly writeConnectionLifetime?: Duration.Input
   /** Requires encryption whatever the URL says, with the given authorities. */
   readonly tls?: ConnectionOptions
-  /** Longest that opening a connection may take. */
+  /** Longest that opening a connection may take, to each host if there are several. */
   readonly connectTimeout?: Duration.Input
   /** The `application_name` of these sessions. */
   readonly applicationName?: string
@@ -144,11 +151,38 @@ const configOf = (options: PostgresOptions, startupParameters: Readonly<Record<s
     url: options.url,
     applicationName: options.applicationName ?? "svc",
     maxMessageSize: MAX_MESSAGE_BYTES,
-    connectTimeout: options.connectTimeout ?? "5 seconds",
+    connectTimeout:
+      options.connectTimeout ?? (options.hosts === undefined ? "5 seconds" : HOST_CONNECT_TIMEOUT),
     ...(options.tls === undefined ? {} : { ssl: options.tls }),
     keepAlive: KEEP_ALIVE,
     startupParameters: { ...SESSION_SETTINGS, ...startupParameters }
   }) as const
+
+/** Finds the host that takes writes, where there are several. */
+const searchOf = (options: PostgresOptions): Effect.Effect<HostSearch | undefined, never, Scope.Scope> =>
+  options.hosts === undefined ? Effect.undefined : makeHostSearch(configOf(options, {}), options.hosts)
+
+/** What each host says of itself, asked with the role and the settings of every session. */
+export const askEachHost = (
+  options: PostgresOptions & Required<Pick<PostgresOptions, "hosts">>
+): Effect.Effect<ReadonlyArray<HostAnswer>> => askHosts(configOf(options, {}), options.hosts)
+
+/** The client for reads, on the host that a search finds. */
+const followingReads = (
+  config: PgPoolConfig,
+  search: HostSearch
+): Effect.Effect<SqlClient, SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  Effect.flatMap(makeServerPool(config, search), ({ reserve, use }) => {
+    const exclusive = Effect.map(reserve, connectionOf)
+    return makeSqlClient({
+      acquirer: exclusive,
+      borrower: (run) => use((session) => run(connectionOf(session))),
+      transactionAcquirer: exclusive,
+      driver: "@effect/sql-pg",
+      compiler: PgClient.makeCompiler(),
+      spanAttributes: [["db.system.name", "postgresql"]]
+    })
+  })
 
 /** Connections to a server, opened when they are needed. */
 export const connect = (
@@ -158,14 +192,17 @@ export const connect = (
     const config = configOf(options, {
       statement_timeout: String(options.statementTimeoutMilliseconds ?? STATEMENT_TIMEOUT_MILLISECONDS)
     })
-    const reads = yield* PgClient.make({
+    const search = yield* searchOf(options)
+    const readConfig = {
       ...config,
       multiplex: true,
       connectionTTL: options.readConnectionLifetime ?? READ_CONNECTION_LIFETIME,
       maxConnections: options.readConnections ?? READ_CONNECTIONS
-    })
+    }
+    const reads = yield* search === undefined ? PgClient.make(readConfig) : followingReads(readConfig, search)
     const { writes, ...server } = yield* makeWriteConnections({
       ...config,
+      search,
       connectionTTL: options.writeConnectionLifetime,
       maxConnections: options.writeConnections ?? WRITE_CONNECTIONS,
       waitingForStandby: waitingForStandby(reads)
@@ -188,7 +225,9 @@ export const checkSession = (
   options: PostgresOptions
 ): Effect.Effect<void, SettingsIgnored | SqlError | Cause.TimeoutError> =>
   Effect.gen(function* () {
-    const client = yield* PgClient.make({ ...configOf(options, {}), maxConnections: 1 })
+    const search = yield* searchOf(options)
+    const found = search === undefined ? {} : yield* search.host
+    const client = yield* PgClient.make({ ...configOf(options, {}), ...found, maxConnections: 1 })
     const rows = yield* client.unsafe<{ readonly name: string; readonly setting: string }>(
       "select name, current_setting(name) as setting from unnest($1::text[]) as name",
       [Result.getOrThrow(PgTypes.array(Object.keys(PINNED), PgTypes.OID.text))]
@@ -286,6 +325,7 @@ const takeSteps = (
         statement_timeout: "0",
         lock_timeout: String(MIGRATION_LOCK_TIMEOUT_MILLISECONDS)
       }),
+      search: yield* searchOf(options),
       maxConnections: 1,
       waitingForStandby: Effect.succeed(0)
     })
@@ -332,6 +372,6 @@ export const layer = (
           START_TIMEOUT
         )
       }
-      return yield* guardHistory(yield* portsOf(clients, options.groupedAppends), false)
+      return yield* guardHistory(yield* portsOf(clients, options.groupedAppends), false, clients)
     })
   ).pipe(Layer.provide(Reactivity.layer))

@@ -10,6 +10,7 @@ import { makeDeploymentFolder, type Tenant } from "../soak/DeploymentFolder.ts"
 import { makeEndUser, type PageAnswer } from "../soak/EndUser.ts"
 import type { Json } from "../soak/RetryingClient.ts"
 import { type FleetOptions, type FleetServer, pause, startServer } from "../soak/ServerFleet.ts"
+import { serverConnection } from "../src/connection/ServerConnection.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 
 const RETRY_MILLISECONDS = 50
@@ -70,10 +71,9 @@ const withOrganizations = (
   url: string,
   use: (organizations: Organizations["Service"]) => Effect.Effect<void, StoreUnavailable>
 ): Promise<void> =>
-  Effect.flatMap(Organizations, use).pipe(
-    Effect.provide(PostgresStore.layer({ url: Redacted.make(url), migrations: "run" })),
-    Effect.runPromise
-  )
+  Effect.flatMap(serverConnection(Redacted.make(url)), ({ options }) =>
+    Effect.provide(Effect.flatMap(Organizations, use), PostgresStore.layer({ ...options, migrations: "run" }))
+  ).pipe(Effect.runPromise)
 
 const organizationOf = ({ identity, organization_id: id, return_origin }: Tenant): Organization => {
   const { d: _, ...publicJwk } = identity.private_jwk

@@ -33,6 +33,8 @@ export interface TestPostgres extends TestDatabase {
     readonly start: () => Promise<void>
     /** Ends the server at once, as a crash would. */
     readonly crash: () => Promise<void>
+    /** Ends all of its processes in the same moment, as a power cut would. */
+    readonly kill: () => Promise<void>
     /** Ends the server in order, whoever is connected. */
     readonly shutDown: () => Promise<void>
     /** Stops all of its processes, or goes on: they keep what they have, and do nothing. */
@@ -196,6 +198,10 @@ const startOwn = async (settings: ReadonlyArray<string> = []): Promise<TestPostg
         server.kill("SIGQUIT")
         await ended(server)
       },
+      kill: async () => {
+        signalAll(server, "SIGKILL")
+        await ended(server)
+      },
       shutDown: async () => {
         server.kill("SIGINT")
         await ended(server)
@@ -219,9 +225,16 @@ const processesOf = (first: number): ReadonlyArray<number> => {
   return [first, ...pairs.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
 }
 
-const signalAll = (server: ChildProcess, signal: NodeJS.Signals): void => {
+/** Signals all processes of a server. */
+export const signalAll = (server: ChildProcess, signal: NodeJS.Signals): void => {
   if (server.pid === undefined) return
-  for (const pid of processesOf(server.pid)) process.kill(pid, signal)
+  for (const pid of processesOf(server.pid)) {
+    try {
+      process.kill(pid, signal)
+    } catch {
+      // A session that ended since then.
+    }
+  }
 }
 
 const givenUrl = (): string | undefined => process.env.SVC_TEST_DATABASE_URL || undefined

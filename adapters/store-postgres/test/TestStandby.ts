@@ -6,13 +6,22 @@ import { join } from "node:path"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { asPlainUser, ended, freePort, giveToPlainUser, type TestPostgres } from "./TestPostgres.ts"
+import {
+  asPlainUser,
+  ended,
+  freePort,
+  giveToPlainUser,
+  signalAll,
+  type TestPostgres
+} from "./TestPostgres.ts"
 
 /** A second server that follows a primary, and may take its place. */
 export interface TestStandby {
   readonly url: string
   /** Waits until it has everything that the primary has recorded. */
   readonly catchUp: () => Promise<void>
+  /** Waits until it shows everything that it has got, from a primary that may be lost. */
+  readonly caughtUp: () => Promise<void>
   /** From now on it gets nothing of what the primary records, as behind a network that is cut. */
   readonly disconnect: () => Promise<void>
   /** It follows the primary again. */
@@ -21,6 +30,8 @@ export interface TestStandby {
   readonly promote: () => Promise<void>
   /** Ends it at once, as a crash would. */
   readonly crash: () => Promise<void>
+  /** Ends all of its processes in the same moment, as a power cut would. */
+  readonly kill: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -89,7 +100,8 @@ const inSession = (url: string, use: (client: PgClient.PgClient) => Effect.Effec
     Effect.runPromise
   )
 
-const rowOf = async (url: string, statement: string): Promise<Row | undefined> => {
+/** The first row of a statement, sent to one server. */
+export const rowOf = async (url: string, statement: string): Promise<Row | undefined> => {
   let found: Row | undefined
   await inSession(url, (client) =>
     Effect.map(client.unsafe<Row>(statement).unprepared, ([row]) => {
@@ -114,7 +126,7 @@ const copyData = (url: string, data: string): Promise<void> =>
       const [{ folder } = { folder: "" }] = yield* client.unsafe<{ folder: string }>(
         "select current_setting('data_directory') as folder"
       )
-      yield* client.unsafe("select pg_backup_start('standby', true)")
+      yield* client.unsafe("select pg_backup_start('standby', true)::text")
       const { status, stderr } = spawnSync("cp", ["-a", folder, data], { ...asPlainUser, encoding: "utf8" })
       if (status !== 0) return yield* Effect.die(new Error(stderr))
       const [backup] = yield* client.unsafe<{ labelfile: string }>(
@@ -137,7 +149,7 @@ const copyData = (url: string, data: string): Promise<void> =>
  */
 export const startStandby = async (
   primary: Pick<TestPostgres, "url">,
-  { synchronous = false }: { readonly synchronous?: boolean } = {}
+  { port: given, synchronous = false }: { readonly synchronous?: boolean; readonly port?: number } = {}
 ): Promise<TestStandby> => {
   const folder = mkdtempSync(join(tmpdir(), "svc-standby-"))
   giveToPlainUser(folder)
@@ -149,7 +161,7 @@ export const startStandby = async (
   const connection = `host=${hostname} port=${primaryPort} user=postgres application_name=${STANDBY_NAME}`
   appendFileSync(join(data, "postgresql.auto.conf"), `primary_conninfo = '${connection}'\n`)
   const programs = await rowOf(primary.url, "select setting from pg_config where name = 'BINDIR'")
-  const port = await freePort()
+  const port = given ?? (await freePort())
   const server = spawn(
     join(String(programs?.setting), "postgres"),
     [
@@ -182,6 +194,10 @@ export const startStandby = async (
         isSo(url, `pg_last_wal_replay_lsn() >= '${head?.lsn}'`)
       )
     },
+    caughtUp: () =>
+      until("a standby that shows what it has", () =>
+        isSo(url, "pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()")
+      ),
     disconnect: async () => {
       await rowOf(url, "alter system set primary_conninfo = ''")
       await rowOf(url, "select pg_reload_conf()")
@@ -203,6 +219,10 @@ export const startStandby = async (
     },
     crash: async () => {
       server.kill("SIGQUIT")
+      await ended(server)
+    },
+    kill: async () => {
+      signalAll(server, "SIGKILL")
       await ended(server)
     },
     stop: async () => {

@@ -157,7 +157,7 @@ describe("settings of svc serve", () => {
     ["postgres://", /it names no host/u],
     [
       `postgres://u:s3cret@${HOST}/svc?sslmod=require`,
-      /\(was sslmode meant\?\); known are host, .*sslrootcert$/u
+      /\(was sslmode meant\?\); known are host, .*sslrootcert, target_session_attrs$/u
     ],
     [`postgres://u:s3cret@${HOST}/svc?SSLMODE=require`, /\(was sslmode meant\?\)/u],
     [`postgres://u:s3cret@${HOST}/svc?sslmode=require&s3cret=1`, /a parameter that is not known; known are/u],
@@ -171,13 +171,37 @@ describe("settings of svc serve", () => {
     [`postgres://u:s3cret@${HOST}/svc?sslmode=require&sslmode=disable`, /it says sslmode twice$/u],
     [`postgres://u:s3cret@${HOST}/svc?host=other`, /it says host twice, before the question mark/u],
     [`postgres://u:s3cret@${HOST}/svc?password=other`, /it says password twice/u],
-    [`postgres://u:s3cret@${HOST},b/svc`, /it may name one host alone.*: give the one address/u],
+    [`postgres://u:s3cret@${HOST},/svc`, /its list of hosts has an empty place$/u],
+    [`postgres://u:s3cret@,${HOST}:5432/svc`, /its list of hosts has an empty place$/u],
+    [`postgres://u:s3cret@${HOST},:5432/svc`, /its list of hosts has an empty place$/u],
+    [`postgres://u:s3cret@/svc?host=${HOST},`, /^SVC_STORE must be .*(?:it is no URL|an empty place)/u],
+    [`postgres:///svc?host=${HOST},&user=u`, /its list of hosts has an empty place$/u],
+    [`postgres://u:s3cret@${HOST},b:0/svc`, /its port must be 1 to 65535$/u],
+    [`postgres://u:s3cret@${HOST},b:99999/svc`, /a port above 65535/u],
+    [`postgres://u:s3cret@${HOST},${HOST}:5432/svc`, /its list of hosts names one twice$/u],
     [
-      `postgres://u:s3cret@${HOST}:5432,b:5432/svc?target_session_attrs=read-write`,
-      /it may name one host alone/u
+      `postgres://u:s3cret@${Array.from({ length: 17 }, (_, at) => `h${at}`)}/svc`,
+      /it lists 17 hosts, and at most 16/u
     ],
-    [`postgres://u:s3cret@${HOST}/svc?target_session_attrs=read-write`, /it may name one host alone/u],
-    [`postgres://u:s3cret@/svc?host=${HOST},b`, /it may name one host alone/u],
+    [`postgres:///svc?host=${HOST},b&port=1,2,3`, /it lists 2 hosts and 3 ports$/u],
+    [`postgres:///svc?host=${HOST}&port=1,2`, /it lists 1 hosts and 2 ports$/u],
+    [`postgres://u:s3cret@${HOST},b/svc?host=c`, /it says host twice, before the question mark/u],
+    [
+      `postgres://u:s3cret@${HOST},b/svc?target_session_attrs=any`,
+      /target_session_attrs must be read-write or primary/u
+    ],
+    [
+      `postgres://u:s3cret@${HOST}/svc?target_session_attrs=standby`,
+      /target_session_attrs must be read-write/u
+    ],
+    [
+      `postgres://u:s3cret@${HOST},b/svc?load_balance_hosts=random`,
+      /its load_balance_hosts must be disable/u
+    ],
+    [
+      `postgres://u:s3cret@${HOST},b/svc?target_session_attr=primary`,
+      /\(was target_session_attrs meant\?\)/u
+    ],
     [
       `postgress://u:s3cret@${HOST}/svc`,
       /^SVC_STORE must be (?:(?:memory, )?pglite:<folder>,? or )?a postgres:\/\/ URL$/u
@@ -215,6 +239,9 @@ describe("settings of svc serve", () => {
         "postgres://user@db:65535/svc?sslmode=disable",
         "postgres:///svc?host=/var/run/postgresql&user=svc",
         "postgres://user:a,b@db/svc",
+        "postgres://user:pw@db1:5432,db2:5433/svc?target_session_attrs=read-write",
+        "postgres://user:a,b@db1,[::1],db3:5433/svc?connect_timeout=2&load_balance_hosts=disable",
+        "postgres:///svc?host=/run/a,/run/b&port=5432,5433&user=svc&target_session_attrs=primary",
         "postgres://user@db/svc?sslrootcert=/etc/ca.pem&application_name=shop"
       ]) {
         const needed = { SVC_STORE: url, SVC_MASTER_KEY: MASTER_KEY }

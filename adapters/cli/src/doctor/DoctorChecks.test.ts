@@ -6,6 +6,7 @@ import { ConfigProvider, Effect } from "effect"
 import { selfSignedCertificate } from "../../test/browser/SelfSignedCertificate.ts"
 import { slotsCheck, standbyCheck } from "./ActivityChecks.ts"
 import { type Check, examine, type Verdict } from "./Check.ts"
+import { hostsCheck } from "./HostChecks.ts"
 import { certificateCheck, certificateFacts, Network, nameCheck, nameFacts } from "./NetworkChecks.ts"
 import { ORIGIN_CHECKS, originFacts } from "./OriginChecks.ts"
 import { vacuumCheck } from "./SchemaChecks.ts"
@@ -58,6 +59,41 @@ describe("checks of a database", () => {
     const asked = { synchronous_commit: "on", plan_cache_mode: "force_generic_plan" }
     const given = new Map([["synchronous_commit", "on"]])
     judged(sessionCheck, { asked, given }, "failed", /plan_cache_mode that they ask for/u)
+  })
+
+  it("judge several hosts by whether one takes writes and the others could", () => {
+    const primary = {
+      host: "a",
+      port: 5432,
+      kind: "writable",
+      identity: { cluster: "1", timeline: "1" }
+    } as const
+    const standby = { host: "b", port: 5432, kind: "standby", cluster: "1", follows: true } as const
+    judged(
+      hostsCheck,
+      [standby, primary],
+      "ok",
+      /^a:5432 takes writes and is used; b:5432: it is a standby$/u
+    )
+    judged(hostsCheck, [primary, { ...standby, follows: false }], "warning", /b:5432: .* follows no primary/u)
+    judged(
+      hostsCheck,
+      [primary, { ...standby, cluster: "2" }],
+      "failed",
+      /b:5432: a standby of another cluster/u
+    )
+    const identity = { cluster: "1", timeline: "2" }
+    judged(
+      hostsCheck,
+      [primary, { ...primary, host: "b", identity }],
+      "failed",
+      /a:5432 and b:5432 take writes/u
+    )
+    const refused = Object.assign(new Error("x"), { code: "ECONNREFUSED" })
+    const gone = { host: "b", port: 5432, kind: "failed", fault: refused } as const
+    judged(hostsCheck, [primary, gone], "warning", /b:5432: nothing accepts connections there/u)
+    judged(hostsCheck, [primary, { ...primary, host: "b" }], "ok", /b:5432: it takes writes/u)
+    judged(hostsCheck, [primary, { host: "b", port: 5432, kind: "read_only" }], "warning", /read-only/u)
   })
 
   it("judge clocks by what is certain of their difference, either way", () => {

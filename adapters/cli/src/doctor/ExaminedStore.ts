@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
+import type { HostAnswer } from "@svc/store-postgres/connection/HostAnswer"
 import type { PostgresClients } from "@svc/store-postgres/connection/PostgresClients"
 import { serverFacts } from "@svc/store-postgres/diagnosis/ServerFacts"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
@@ -19,6 +20,8 @@ export interface ExaminedStore {
   readonly server: FoundServer
   /** Which database it is, without secrets. */
   readonly place: string
+  /** What each host said, where `SVC_STORE` lists several. */
+  readonly hosts?: ReadonlyArray<HostAnswer>
 }
 
 type Opened = Effect.Effect<ExaminedStore, StartFault, Scope.Scope>
@@ -54,7 +57,9 @@ const openFolder = (folder: string): Opened =>
 
 const openServer = ({ postgres }: Extract<StoreSetting, { postgres: unknown }>): Opened =>
   Effect.gen(function* () {
-    const { connect, portsOf } = yield* Effect.promise(() => import("@svc/store-postgres/PostgresStore"))
+    const { askEachHost, connect, portsOf } = yield* Effect.promise(
+      () => import("@svc/store-postgres/PostgresStore")
+    )
     const { address, options } = yield* connectionTo(postgres)
     const clients = yield* connect({
       applicationName: "svc doctor",
@@ -70,7 +75,10 @@ const openServer = ({ postgres }: Extract<StoreSetting, { postgres: unknown }>):
       clients,
       ports: yield* portsOf(clients, "off"),
       server: { ...server, isEmbedded: false },
-      place: describeDatabase(address)
+      place: describeDatabase(address),
+      ...(options.hosts === undefined
+        ? {}
+        : { hosts: yield* askEachHost({ applicationName: "svc doctor", ...options, hosts: options.hosts }) })
     }
   }).pipe(withReactivity)
 

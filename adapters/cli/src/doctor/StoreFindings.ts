@@ -29,6 +29,7 @@ import {
 import { type Check, examine, type Finding, failed, NotExamined, ok, skipAll, skipped } from "./Check.ts"
 import { type ExaminedStore, openExamined } from "./ExaminedStore.ts"
 import { historyCheck, positionsCheck } from "./HistoryChecks.ts"
+import { hostsCheck } from "./HostChecks.ts"
 import { masterKeyCheck, SIGNING_CHECKS, secretFacts, signingFacts } from "./KeyChecks.ts"
 import { ORGANIZATION_CHECKS, organizationFacts, originFacts } from "./OriginChecks.ts"
 import { migrationsCheck, privilegesCheck, VACUUM_CHECKS } from "./SchemaChecks.ts"
@@ -53,6 +54,7 @@ const CONNECTION = "database.connection"
 
 /** Checks of the database, which need no schema. */
 const DATABASE_CHECKS: ReadonlyArray<{ readonly name: string }> = [
+  hostsCheck,
   ...SERVER_CHECKS,
   sessionCheck,
   poolerCheck,
@@ -86,6 +88,8 @@ const EMBEDDED = new NotExamined({
   reason: "an embedded database has one session, with the clock of this machine"
 })
 
+const ONE_HOST = new NotExamined({ reason: "SVC_STORE names one place" })
+
 /** What only a server has. */
 const onServer = <Facts, E>(
   { server }: ExaminedStore,
@@ -106,6 +110,7 @@ const databaseFindings = (store: ExaminedStore): Findings => {
   const { reads, schema, writes } = store.clients
   const given = sessionSettings(writes, Object.keys(SESSION_SETTINGS))
   return together([
+    examine(store.hosts === undefined ? Effect.fail(ONE_HOST) : Effect.succeed(store.hosts), [hostsCheck]),
     examine(Effect.succeed(store.server), SERVER_CHECKS),
     onServer(
       store,

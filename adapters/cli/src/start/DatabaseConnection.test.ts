@@ -130,6 +130,67 @@ describe("a start on a Postgres server", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("names each host of a list, and why it is not used", () =>
+    Effect.gen(function* () {
+      const gone = yield* opened(() => {})
+      gone.close()
+      const { port } = yield* answering(errorResponse("57P03", "the database system is starting up"))
+      const { port: refusing } = yield* answering(errorResponse("28P01", "password authentication failed"))
+      const { port: silent } = yield* opened(() => {})
+      const listed = (...ports: ReadonlyArray<number>) => ports.map((one) => `127.0.0.1:${one}`)
+      const urlOfAll = (ports: ReadonlyArray<number>, rest = "") =>
+        `postgres://user:${SECRET}@${listed(...ports)}/shop?connect_timeout=1${rest}`
+      const many = yield* faultAt(urlOfAll([gone.port, port, silent]))
+      const [first, second, third] = listed(gone.port, port, silent)
+      assert.deepStrictEqual(many.fault, [
+        75,
+        `the database shop on ${first}, ${second}, ${third}: none takes writes (${first}: nothing accepts connections there; ${second}: it is starting up or shutting down; ${third}: it does not answer); tried for 1ms`
+      ])
+      const one = yield* faultAt(urlOf(refusing, "/shop?target_session_attrs=primary"))
+      assert.deepStrictEqual(one.fault, [
+        78,
+        `${at(refusing)}: none takes writes (127.0.0.1:${refusing}: password authentication failed)`
+      ])
+      // One that refuses the role for good does not end a start that another may still let in.
+      const [told] = (yield* faultAt(urlOfAll([refusing, gone.port]), "1 second")).told
+      assert.match(told!, /password authentication failed; .*trying for 1s$/u)
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("asks each host of a list for a certificate in its own name", () =>
+    Effect.gen(function* () {
+      const { cert, key } = selfSignedCertificate(["localhost"])
+      const names: Array<string> = []
+      const { port } = yield* opened((socket) => {
+        socket.once("data", () => {
+          socket.write("S")
+          const secure = new TLSSocket(socket, {
+            isServer: true,
+            cert,
+            key,
+            SNICallback: (name, done) => {
+              names.push(name)
+              done(null)
+            }
+          })
+          secure.on("error", () => secure.destroy())
+          secure.once("data", () => secure.end(errorResponse("3D000", "seen within TLS")))
+        })
+      })
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-tls-"))),
+        (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+      )
+      const file = join(folder, "ca.pem")
+      writeFileSync(file, cert)
+      const rest = `/shop?sslrootcert=${encodeURIComponent(file)}`
+      const { fault } = yield* faultAt(`postgres://user:${SECRET}@127.0.0.1:${port},localhost:${port}${rest}`)
+      assert.match(fault[1], /127\.0\.0\.1:\d+: its certificate is for another host name; /u)
+      assert.match(fault[1], /localhost:\d+: seen within TLS\)$/u)
+      assert.deepStrictEqual(names, ["localhost"])
+    }).pipe(Effect.scoped)
+  )
+
   it.live("trusts the named root certificate alone", () =>
     Effect.gen(function* () {
       const { cert, key } = selfSignedCertificate(["localhost"])

@@ -1,3 +1,5 @@
+import { type HostAnswer, NoWritableHost, SeveralPrimaries } from "@svc/store-postgres/connection/HostAnswer"
+import { nameOfHost, type ServerHost } from "@svc/store-postgres/connection/PostgresUrl"
 import { isSqlError } from "effect/sql/SqlError"
 import { configurationFault, type StartFault, temporaryFault } from "./StartFault.ts"
 
@@ -6,6 +8,8 @@ export interface DatabasePlace {
   readonly host: string
   readonly port: number
   readonly database: string | undefined
+  /** All hosts where it may be. */
+  readonly hosts?: ReadonlyArray<ServerHost>
 }
 
 /** What is known of an error of a connection or a database. */
@@ -132,6 +136,9 @@ const messageOf = ({ code, isForOperators = false, message }: ErrorFacts): strin
 
 /** Whether the same attempt may succeed in a moment, with the same settings. */
 export const isTransient = (fault: unknown): boolean => {
+  const search = searchFault(fault)
+  if (search instanceof NoWritableHost) return search.answers.some(mayTakeWritesSoon)
+  if (search !== undefined) return true
   const { code, message } = errorFacts(fault)
   if (code !== undefined) return TRANSIENT.has(code)
   return CLIENT_MESSAGES.some(([pattern, , duration]) => duration === "transient" && pattern.test(message))
@@ -148,12 +155,51 @@ const isPermanent = (facts: ErrorFacts): boolean => {
 }
 
 /** The database in words; its URL may hold a password and is never printed. */
-export const describeDatabase = ({ database, host, port }: DatabasePlace): string =>
-  `the database${database === undefined ? "" : ` ${database}`} on ${host.includes(":") ? `[${host}]` : host}:${port}`
+export const describeDatabase = ({ database, host, hosts, port }: DatabasePlace): string =>
+  `the database${database === undefined ? "" : ` ${database}`} on ${(hosts ?? [{ host, port }]).map(nameOfHost).join(", ")}`
+
+/** The failure to find the host that takes writes, if it is one. */
+const searchFault = (fault: unknown): NoWritableHost | SeveralPrimaries | undefined => {
+  let error = fault
+  for (let depth = 0; depth < MAX_CAUSE_DEPTH && typeof error === "object" && error !== null; depth++) {
+    if (error instanceof NoWritableHost || error instanceof SeveralPrimaries) return error
+    error = isSqlError(error) ? error.reason : (error as { readonly cause?: unknown }).cause
+  }
+  return undefined
+}
+
+/** What a host of several answered, in words. */
+export const describeAnswer = (answer: HostAnswer): string => {
+  switch (answer.kind) {
+    case "writable":
+      return "it takes writes"
+    case "standby":
+      return "it is a standby"
+    case "read_only":
+      return "its sessions are read-only"
+    case "failed":
+      return messageOf(errorFacts(answer.fault))
+  }
+}
+
+const mayTakeWritesSoon = (answer: HostAnswer): boolean =>
+  answer.kind === "failed" ? isTransient(answer.fault) : answer.kind !== "read_only"
+
+const describeSearch = (fault: NoWritableHost | SeveralPrimaries): string =>
+  fault instanceof SeveralPrimaries
+    ? fault.message
+    : `none takes writes (${fault.answers.map((answer) => `${nameOfHost(answer)}: ${describeAnswer(answer)}`).join("; ")})`
 
 /** What an error of a connection or a database means for a start: 78 if a setting or privilege must change, else 75. */
 export const databaseFault = (fault: unknown, place: DatabasePlace | undefined): StartFault => {
+  const search = searchFault(fault)
+  const where = place === undefined ? "the database" : describeDatabase(place)
+  if (search !== undefined) {
+    const line = `${where}: ${describeSearch(search)}`
+    const isLasting = search instanceof NoWritableHost && !search.answers.some(mayTakeWritesSoon)
+    return isLasting ? configurationFault(line) : temporaryFault(line)
+  }
   const facts = errorFacts(fault)
-  const line = `${place === undefined ? "the database" : describeDatabase(place)}: ${messageOf(facts)}`
+  const line = `${where}: ${messageOf(facts)}`
   return isPermanent(facts) ? configurationFault(line) : temporaryFault(line)
 }

@@ -12,7 +12,12 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
-import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import {
+  decidingClient,
+  type Parameter,
+  type PostgresClients,
+  statement
+} from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import { CLOCK } from "../ports/PostgresReads.ts"
 import {
@@ -200,7 +205,7 @@ const answerOf = (
 export const makeAppend = (
   clients: PostgresClients
 ): ((change: StreamChange) => Effect.Effect<Appended, AppendRefusal>) => {
-  const append = statement<OutcomeRow>(clients.writes, clients.schema, APPEND)
+  const append = statement<OutcomeRow>(decidingClient(clients), clients.schema, APPEND)
   const claimTaken = makeClaimTaken(clients)
   return (change) =>
     Effect.suspend(() => guarded(append(parametersOf(change)))).pipe(

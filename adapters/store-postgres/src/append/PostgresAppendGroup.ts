@@ -1,7 +1,12 @@
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect, Exit } from "effect"
-import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import {
+  decidingClient,
+  type Parameter,
+  type PostgresClients,
+  statement
+} from "../connection/PostgresClients.ts"
 import { guarded, StatementRefused } from "../connection/StoreFault.ts"
 import { comparable, RECORD_SCHEMA, writeMandate } from "../RecordCodec.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
@@ -102,13 +107,12 @@ const outcomeOf = (change: StreamChange, outcome: string | undefined): GroupOutc
  * Records many changes in one statement, each entirely or not at all, and returns the outcome of each. No two of them may
  * share a stream or a claim, and none may contain a session, a subject or an expiring claim.
  */
-export const makeAppendGroup = ({
-  schema,
-  writes
-}: PostgresClients): ((
+export const makeAppendGroup = (
+  clients: PostgresClients
+): ((
   changes: ReadonlyArray<StreamChange>
 ) => Effect.Effect<ReadonlyArray<GroupOutcome>, StoreUnavailable>) => {
-  const append = statement<OutcomesRow>(writes, schema, APPEND)
+  const append = statement<OutcomesRow>(decidingClient(clients), clients.schema, APPEND)
   return (changes) =>
     Effect.suspend(() => {
       const group = changes.filter((change) => fault(change) === undefined).sort(byStream)

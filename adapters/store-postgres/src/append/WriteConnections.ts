@@ -1,11 +1,13 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { PgConnection } from "@effect/sql-pg/PgConnection"
-import * as PgPool from "@effect/sql-pg/PgPool"
+import type * as PgPool from "@effect/sql-pg/PgPool"
 import { Clock, Duration, Effect, type Scope, Semaphore, Stream } from "effect"
 import type { Reactivity } from "effect/reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
 import type { Borrower, Connection } from "effect/sql/SqlConnection"
-import { SqlError, UnknownError } from "effect/sql/SqlError"
+import { isSqlError, SqlError, UnknownError } from "effect/sql/SqlError"
+import type { HostSearch } from "../connection/HostSearch.ts"
+import { makeServerPool, type ServerPool } from "../connection/ServerPool.ts"
 import { isOfSession, refusesWrites, sqlStateOf } from "../connection/SqlState.ts"
 import { StoreObserver } from "../connection/StoreObserver.ts"
 
@@ -25,11 +27,23 @@ export interface FailedWrites {
   readonly last: number
   /** SQLSTATE of the last; absent if the server gave none, as when it does not respond. */
   readonly sqlState: string | undefined
+  /** Whether the last had lost its connection, or got none. */
+  readonly isOfConnection: boolean
 }
+
+/** Says whether a session may be written to, by asking something in it; fails if not. */
+export type Admission = (session: Connection) => Effect.Effect<void, SqlError>
 
 /** Connections for statements that write, each of which is a transaction by itself. */
 export interface WriteConnections {
   readonly writes: SqlClient.SqlClient
+  /**
+   * The same for statements that decide: the first one in a session is preceded by its admission, since the server behind a
+   * new connection may be another one than before.
+   */
+  readonly decisions: SqlClient.SqlClient
+  /** Sets the admission. Before that every session is admitted. */
+  readonly admitBy: (admission: Admission) => Effect.Effect<void>
   /** The same for statements that rarely write. Their success does not show that writes succeed. */
   readonly polls: SqlClient.SqlClient
   /** The same connections, for questions about their sessions. Their outcome does not count as that of a write. */
@@ -41,11 +55,15 @@ export interface WriteConnections {
   readonly waitingForStandby: Effect.Effect<number, SqlError>
 }
 
-export interface WriteOptions extends PgPool.Config, Pick<WriteConnections, "waitingForStandby"> {}
+export interface WriteOptions extends PgPool.Config, Pick<WriteConnections, "waitingForStandby"> {
+  /** Finds the host, in place of that of the configuration. */
+  readonly search?: HostSearch | undefined
+}
 
 const unsupported = Effect.die(new Error("a write is one statement, without a transaction around it"))
 
-const connectionOf = (session: PgConnection): Connection => {
+/** A session that runs single statements. */
+export const connectionOf = (session: PgConnection): Connection => {
   const run = (sql: string, parameters: ReadonlyArray<unknown>, prepare: boolean) =>
     Effect.map(session.query(sql, parameters, prepare), ({ rows }) => rows)
   return {
@@ -95,9 +113,9 @@ const makeStandbyGate = (waitingForStandby: WriteOptions["waitingForStandby"]) =
 
 /** Lends the connections of a pool, and offers how many are in use and how many statements wait for one. */
 const countingUse = (
-  { use: borrow }: Pick<PgPool.PgPool, "use">,
+  { use: borrow }: Pick<ServerPool, "use">,
   observer: StoreObserver
-): Pick<PgPool.PgPool, "use"> => {
+): Pick<ServerPool, "use"> => {
   let busy = 0
   let awaited = 0
   observer.offer("busy_connections", () => busy)
@@ -129,7 +147,16 @@ const EXPIRED: unique symbol = Symbol("expired")
 interface Lent {
   readonly connection: Connection
   readonly since: number
+  isAdmitted: boolean
 }
+
+/** Why a session is not admitted. */
+interface Refusal {
+  readonly refusal: SqlError
+}
+
+const isRefusal = (result: unknown): result is Refusal =>
+  typeof result === "object" && result !== null && "refusal" in result && isSqlError(result.refusal)
 
 /**
  * Connections that never ask the server to cancel a statement. A commit that is cancelled while it waits for a synchronous
@@ -142,17 +169,19 @@ interface Lent {
  */
 export const makeWriteConnections = ({
   connectionTTL = WRITE_CONNECTION_LIFETIME,
+  search,
   waitingForStandby,
   ...options
 }: WriteOptions): Effect.Effect<WriteConnections, SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
-    const pool = yield* PgPool.make({ ...options, multiplex: true, multiplexConcurrency: 1 })
+    const pool = yield* makeServerPool({ ...options, multiplex: true, multiplexConcurrency: 1 }, search)
     const clock = yield* Clock.Clock
     const lifetime = Duration.toMillis(Duration.fromInputUnsafe(connectionTTL))
     const gate = makeStandbyGate(waitingForStandby)
     const known = new WeakMap<PgConnection, Lent>()
     let renewedAt = Number.NEGATIVE_INFINITY
     let failedWrites: FailedWrites | undefined
+    let admission: Admission | undefined
 
     /** A connection counts as usable the first time, so that the search for a usable one ends. */
     const usable = (session: PgConnection): Connection | undefined => {
@@ -160,14 +189,14 @@ export const makeWriteConnections = ({
       const lent = known.get(session)
       if (lent === undefined) {
         const connection = connectionOf(session)
-        known.set(session, { connection, since: now })
+        known.set(session, { connection, since: now, isAdmitted: false })
         return connection
       }
       return lent.since < renewedAt || now - lent.since >= lifetime ? undefined : lent.connection
     }
 
     const lendFrom =
-      ({ use: borrow }: Pick<PgPool.PgPool, "use">) =>
+      ({ use: borrow }: Pick<ServerPool, "use">) =>
       <A, E, R>(
         use: (connection: Connection, session: PgConnection) => Effect.Effect<A, E, R>
       ): Effect.Effect<A, E | SqlError, R> =>
@@ -188,9 +217,17 @@ export const makeWriteConnections = ({
       if (Math.abs(now - renewedAt) >= RENEWAL_PAUSE_MILLISECONDS) renewedAt = now
     })
 
-    const noteFailure = (sqlState: string | undefined): void => {
+    const noteFailure = (sqlState: string | undefined, isOfConnection: boolean): void => {
       const now = clock.currentTimeMillisUnsafe()
-      failedWrites = { since: failedWrites?.since ?? now, last: now, sqlState }
+      failedWrites = { since: failedWrites?.since ?? now, last: now, sqlState, isOfConnection }
+    }
+
+    /** A session that was opened since and answers shows that a lost connection was all that was wrong. */
+    const noteAnswer = (session: PgConnection): void => {
+      const since = known.get(session)?.since
+      if (failedWrites?.isOfConnection === true && since !== undefined && since >= failedWrites.last) {
+        failedWrites = undefined
+      }
     }
 
     const noteSuccess = <A>(result: A): A => {
@@ -200,13 +237,13 @@ export const makeWriteConnections = ({
 
     const onError = (error: unknown): Effect.Effect<void> => {
       const sqlState = sqlStateOf(error)
-      if (refusesWrites(sqlState)) noteFailure(sqlState)
+      if (refusesWrites(sqlState)) noteFailure(sqlState, sqlState === undefined)
       return isOfSession(sqlState) ? renew : Effect.void
     }
 
     const onGivenUp = (session: PgConnection): Effect.Effect<void> =>
       Effect.suspend(() => {
-        noteFailure(undefined)
+        noteFailure(undefined, false)
         gate.doubt()
         return pool.invalidate(session)
       })
@@ -222,8 +259,47 @@ export const makeWriteConnections = ({
 
     const toWrite: Borrower = (run) => Effect.map(toPoll(run), noteSuccess)
 
+    const admitted = (connection: Connection, lent: Lent | undefined): Effect.Effect<void, SqlError> =>
+      Effect.suspend(() =>
+        admission === undefined || lent?.isAdmitted === true
+          ? Effect.void
+          : Effect.map(admission(connection), () => {
+              if (lent !== undefined) lent.isAdmitted = true
+            })
+      )
+
+    const toDecide: Borrower = (run) => {
+      const decide = <A, E, R>(
+        connection: Connection,
+        session: PgConnection,
+        use: (connection: Connection) => Effect.Effect<A, E, R>
+      ) =>
+        Effect.matchEffect(admitted(connection, known.get(session)), {
+          // Not a failure of a write: none was tried.
+          onFailure: (refusal) => Effect.succeed<A | Refusal>({ refusal }),
+          onSuccess: (): Effect.Effect<A | Refusal, E, R> => use(connection)
+        })
+      return Effect.flatMap(
+        Effect.andThen(
+          gate.pass,
+          Effect.tapError(
+            lend((connection, session) =>
+              Effect.onInterrupt(decide(connection, session, run), () => onGivenUp(session))
+            ),
+            onError
+          )
+        ),
+        (result) => (isRefusal(result) ? Effect.fail(result.refusal) : Effect.succeed(noteSuccess(result)))
+      )
+    }
+
     const toAsk: Borrower = (run) =>
-      lend((connection, session) => Effect.onInterrupt(run(connection), () => pool.invalidate(session)))
+      lend((connection, session) =>
+        Effect.tap(
+          Effect.onInterrupt(run(connection), () => pool.invalidate(session)),
+          () => Effect.sync(() => noteAnswer(session))
+        )
+      )
 
     const clientOf = (borrower: Borrower) =>
       SqlClient.make({
@@ -236,9 +312,14 @@ export const makeWriteConnections = ({
       })
     return {
       writes: yield* clientOf(toWrite),
+      decisions: yield* clientOf(toDecide),
+      admitBy: (given) =>
+        Effect.sync(() => {
+          admission = given
+        }),
       polls: yield* clientOf(toPoll),
       sessions: yield* clientOf(toAsk),
-      renew,
+      renew: Effect.andThen(pool.doubt, renew),
       failedWrites: Effect.sync(() => failedWrites),
       waitingForStandby
     }

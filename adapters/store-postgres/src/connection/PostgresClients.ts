@@ -17,6 +17,10 @@ export interface PostgresClients {
   readonly server?: Omit<WriteConnections, "writes">
 }
 
+/** The client for statements that decide or record something on the strength of what is stored. */
+export const decidingClient = ({ server, writes }: Pick<PostgresClients, "server" | "writes">): SqlClient =>
+  server?.decisions ?? writes
+
 /** A parameter. It is always text or null, so that each statement has one form and is prepared once. */
 export type Parameter = string | null | ReadonlyArray<string>
 

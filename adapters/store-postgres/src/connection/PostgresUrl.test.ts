@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { postgresAddressOf } from "./PostgresUrl.ts"
+import { nameOfHost, postgresAddressOf, postgresUrlFault } from "./PostgresUrl.ts"
 
 describe("postgresAddressOf", () => {
   for (const [parameters, passed] of [
@@ -34,5 +34,37 @@ describe("postgresAddressOf", () => {
       database: "svc"
     })
     assert.deepInclude(postgresAddressOf("postgres://db"), { host: "db", port: 5432, database: undefined })
+  })
+
+  for (const [text, hosts, url] of [
+    ["postgres://u:p@a:5433,b/svc", ["a:5433", "b:5432"], "postgres://u:p@a:5433/svc"],
+    [
+      "postgres://u:a,b@[::1],[::2]:5/svc?sslmode=require",
+      ["[::1]:5432", "[::2]:5"],
+      "postgres://u:a,b@[::1]/svc?sslmode=require"
+    ],
+    ["postgres://u@a,b/svc?port=6", ["a:6", "b:6"], "postgres://u@a/svc?port=6"],
+    ["postgres:///svc?host=/r/a,b&port=1,2", ["/r/a:1", "b:2"], "postgres:///svc?host=%2Fr%2Fa&port=1"],
+    ["postgres:///svc?host=a,b&port=1", ["a:1", "b:1"], "postgres:///svc?host=a&port=1"],
+    ["postgres:///svc?host=a,b&port=1,", ["a:1", "b:5432"], "postgres:///svc?host=a&port=1"],
+    ["postgres://a/svc?target_session_attrs=primary", ["a:5432"], "postgres://a/svc"],
+    [
+      "postgres://a,b/svc?target_session_attrs=read-write&load_balance_hosts=disable&connect_timeout=2",
+      ["a:5432", "b:5432"],
+      "postgres://a/svc?connect_timeout=2"
+    ]
+  ] as const) {
+    it(`reads the hosts of ${text}`, () => {
+      assert.isUndefined(postgresUrlFault(text))
+      const address = postgresAddressOf(text)
+      assert.deepStrictEqual(address.hosts.map(nameOfHost), [...hosts])
+      assert.isTrue(address.isSought)
+      assert.strictEqual(address.url, url)
+    })
+  }
+
+  it("looks for no host where there is one", () => {
+    const { hosts, isSought } = postgresAddressOf("postgres://u:a,b@db/svc")
+    assert.deepStrictEqual([hosts.map(nameOfHost), isSought], [["db:5432"], false])
   })
 })

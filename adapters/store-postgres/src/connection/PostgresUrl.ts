@@ -28,26 +28,37 @@ const PARAMETERS = [
   ...Object.keys(PARTS),
   "application_name",
   "connect_timeout",
+  "load_balance_hosts",
   "options",
   "ssl",
   "sslmode",
-  "sslrootcert"
+  "sslrootcert",
+  "target_session_attrs"
 ]
 
-/** Parameters of libpq that choose among several hosts. */
-const MULTI_HOST = ["target_session_attrs", "load_balance_hosts"]
+/** Values of `target_session_attrs` that mean a server that takes writes. No other one is of use to this store. */
+const WRITABLE_ATTRIBUTES = ["read-write", "primary"]
 
-const SEVERAL_HOSTS =
-  "it may name one host alone, without target_session_attrs: give the one address that leads to the server that takes writes (a virtual IP, a DNS name that follows it, or a proxy)"
+/** Most hosts that a URL may list. */
+export const MAX_HOSTS = 16
 
 const DEFAULT_PORT = 5432
 
-/** The address of a Postgres server and how to connect to it. */
-export interface PostgresAddress {
-  /** The URL without the parameters that other members hold. It may hold a password. */
-  readonly url: string
+/** A host where a server may be. */
+export interface ServerHost {
+  /** A name, an address, or the folder of a socket. */
   readonly host: string
   readonly port: number
+}
+
+/** The address of a Postgres server and how to connect to it. `host` and `port` are the first that it lists. */
+export interface PostgresAddress extends ServerHost {
+  /** The URL with the first host alone, without the parameters that other members hold. It may hold a password. */
+  readonly url: string
+  /** All that it lists, in order. */
+  readonly hosts: readonly [ServerHost, ...ReadonlyArray<ServerHost>]
+  /** Whether the one that takes writes is to be found: there are several, or the URL asks for it. */
+  readonly isSought: boolean
   /** Absent: the database named like the user. */
   readonly database: string | undefined
   /** File with the certificates of trusted authorities, or `system` for those of the operating system. */
@@ -65,21 +76,81 @@ const isDecodable = (part: string): boolean => {
   }
 }
 
-/** Whether the authority of the URL, or its host parameter, lists several hosts. */
-const namesSeveralHosts = (text: string): boolean => {
-  const authority = /^[a-z]+:\/\/([^/?#]*)/iu.exec(text)?.[1] ?? ""
-  const hosts = authority.slice(authority.lastIndexOf("@") + 1)
-  return hosts.includes(",") || /[?&]host=[^&#]*(?:,|%2c)/iu.test(text)
+/** The parts of the URL around its hosts, and what stands between the commas there. */
+const authorityOf = (text: string) => {
+  const [, scheme = "", authority = "", rest = ""] = /^([a-z]+:\/\/)([^/?#]*)(.*)$/isu.exec(text) ?? []
+  const user = authority.slice(0, authority.lastIndexOf("@") + 1)
+  return { before: `${scheme}${user}`, places: authority.slice(user.length).split(","), rest }
 }
+
+/** The URL as a list of URLs that name one host each, in its order. */
+const oneHostUrls = (text: string): ReadonlyArray<string> => {
+  const { before, places, rest } = authorityOf(text)
+  if (places.length > 1) return places.map((place) => `${before}${place}${rest}`)
+  const url = URL.parse(text)
+  const hosts = url?.searchParams.get("host")?.split(",") ?? []
+  if (url === null || hosts.length < 2) return [text]
+  const ports = url.searchParams.get("port")?.split(",") ?? []
+  return hosts.map((host, at) => {
+    const one = new URL(url)
+    one.searchParams.set("host", host)
+    const port = ports.length === 1 ? ports[0] : ports[at]
+    if (port === undefined || port === "") one.searchParams.delete("port")
+    else one.searchParams.set("port", port)
+    return one.href
+  })
+}
+
+/** How many ports the `port` parameter has where the `host` parameter lists several hosts, and that is not one or as many. */
+const portsFault = (text: string): string | undefined => {
+  const parameters = URL.parse(text)?.searchParams
+  const hosts = parameters?.get("host")?.split(",").length ?? 1
+  const ports = parameters?.get("port")?.split(",").length ?? 1
+  return ports === 1 || ports === hosts ? undefined : `it lists ${hosts} hosts and ${ports} ports`
+}
+
+/** What is wrong with the hosts as a list. */
+const listFault = (text: string, urls: ReadonlyArray<string>): string | undefined => {
+  if (urls.length > MAX_HOSTS) return `it lists ${urls.length} hosts, and at most ${MAX_HOSTS} are tried`
+  const ports = portsFault(text)
+  if (ports !== undefined || urls.length === 1) return ports
+  const { places } = authorityOf(text)
+  const named = places.length > 1 ? places : (URL.parse(text)?.searchParams.get("host") ?? "").split(",")
+  return named.some((place) => /^(?::|$)/u.test(place)) ? "its list of hosts has an empty place" : undefined
+}
+
+const repeatedHostFault = (urls: ReadonlyArray<string>): string | undefined => {
+  const names = urls.map((url) => nameOfHost(hostIn(new URL(url))))
+  return new Set(names).size < names.length ? "its list of hosts names one twice" : undefined
+}
+
+/** `host:port`, with an IPv6 address in brackets. */
+export const nameOfHost = ({ host, port }: ServerHost): string =>
+  `${host.includes(":") ? `[${host}]` : host}:${port}`
+
+const hostIn = (url: URL): ServerHost => ({
+  host: url.searchParams.get("host") ?? decoded(url.hostname).replace(/^\[|\]$/gu, ""),
+  port: Number(url.searchParams.get("port") ?? (url.port || DEFAULT_PORT))
+})
+
+const decoded = (part: string): string => (isDecodable(part) ? decodeURIComponent(part) : part)
 
 /** Does not quote unknown names: after an unescaped question mark in a password they would be part of it. */
 const unknownFault = (names: ReadonlyArray<string>): string | undefined => {
-  if (names.some((name) => MULTI_HOST.includes(name))) return SEVERAL_HOSTS
   const unknown = names.filter((name) => !PARAMETERS.includes(name))
   if (unknown.length === 0) return undefined
   const meant = unknown.flatMap((name) => didYouMean(name, PARAMETERS) ?? [])
   const guess = meant.length === 0 ? "" : ` (was ${[...new Set(meant)].join(", ")} meant?)`
   return `it has a parameter that is not known${guess}; known are ${PARAMETERS.join(", ")}`
+}
+
+const choiceFault = (parameters: URLSearchParams): string | undefined => {
+  if (!parameters.getAll("target_session_attrs").every((value) => WRITABLE_ATTRIBUTES.includes(value))) {
+    return `its target_session_attrs must be ${WRITABLE_ATTRIBUTES.join(" or ")}, since a server that takes no writes is of no use`
+  }
+  return parameters.getAll("load_balance_hosts").every((value) => value === "disable")
+    ? undefined
+    : "its load_balance_hosts must be disable, since every connection goes to the one host that takes writes"
 }
 
 /** A parameter that is repeated, or that a part of the URL contradicts. */
@@ -107,12 +178,7 @@ const encryptionFault = (parameters: URLSearchParams): string | undefined => {
     : undefined
 }
 
-/**
- * What is wrong with the URL of a Postgres server; `undefined` if it is valid. Never quotes the URL, since it may hold a
- * password.
- */
-export const postgresUrlFault = (text: string): string | undefined => {
-  if (namesSeveralHosts(text)) return SEVERAL_HOSTS
+const oneHostFault = (text: string): string | undefined => {
   const url = URL.parse(text)
   if (url === null)
     return "it is no URL (a port above 65535, or a special character that is not percent-encoded)"
@@ -132,7 +198,22 @@ export const postgresUrlFault = (text: string): string | undefined => {
   if (!parameters.getAll("connect_timeout").every((seconds) => /^\d{1,6}$/u.test(seconds))) {
     return "its connect_timeout must be whole seconds"
   }
-  return encryptionFault(parameters)
+  return choiceFault(parameters) ?? encryptionFault(parameters)
+}
+
+/**
+ * What is wrong with the URL of a Postgres server; `undefined` if it is valid. Never quotes the URL, since it may hold a
+ * password.
+ */
+export const postgresUrlFault = (text: string): string | undefined => {
+  const urls = oneHostUrls(text)
+  const list = listFault(text, urls)
+  if (list !== undefined) return list
+  for (const url of urls) {
+    const fault = oneHostFault(url)
+    if (fault !== undefined) return fault
+  }
+  return repeatedHostFault(urls)
 }
 
 /** The effective mode: `sslrootcert` alone implies verification, and `ssl=true` means `require`. */
@@ -145,14 +226,20 @@ const sslModeOf = (parameters: URLSearchParams): string | undefined => {
   return ssl === "true" ? "require" : "disable"
 }
 
+/** Parameters that are read here, so that the client need not. */
+const READ_HERE = ["ssl", "sslrootcert", "target_session_attrs", "load_balance_hosts"]
+
 /** Reads a URL that {@link postgresUrlFault} accepts. */
 export const postgresAddressOf = (text: string): PostgresAddress => {
-  const url = new URL(text)
+  const [first = text, ...others] = oneHostUrls(text)
+  const url = new URL(first)
   const { searchParams: parameters } = url
   const connect = parameters.get("connect_timeout")
+  const hosts = [hostIn(url), ...others.map((other) => hostIn(new URL(other)))] as const
   const address = {
-    host: parameters.get("host") ?? decodeURIComponent(url.hostname).replace(/^\[|\]$/gu, ""),
-    port: Number(parameters.get("port") ?? (url.port || DEFAULT_PORT)),
+    ...hosts[0],
+    hosts,
+    isSought: hosts.length > 1 || parameters.has("target_session_attrs"),
     database: parameters.get("dbname") ?? (decodeURIComponent(url.pathname.slice(1)) || undefined),
     rootCertificate: parameters.get("sslrootcert") ?? undefined,
     applicationName: parameters.get("application_name") ?? undefined,
@@ -160,7 +247,7 @@ export const postgresAddressOf = (text: string): PostgresAddress => {
   }
   const mode = sslModeOf(parameters)
   const before = parameters.toString()
-  for (const name of ["ssl", "sslrootcert"]) parameters.delete(name)
+  for (const name of READ_HERE) parameters.delete(name)
   if (mode !== undefined) parameters.set("sslmode", mode)
-  return { ...address, url: parameters.toString() === before ? text : url.href }
+  return { ...address, url: parameters.toString() === before ? first : url.href }
 }

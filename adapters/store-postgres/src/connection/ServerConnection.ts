@@ -17,6 +17,15 @@ const tlsOptions = (rootCertificate: string): Effect.Effect<ConnectionOptions, R
         catch: () => new RootCertificateUnreadable({ file: rootCertificate })
       })
 
+/** One of several hosts never has all the time that there is, since the others wait for it. */
+const connectTimeoutOf = (
+  seconds: number | undefined,
+  isSought: boolean
+): Pick<PostgresOptions, "connectTimeout"> => {
+  if (seconds === undefined || (seconds === 0 && isSought)) return {}
+  return { connectTimeout: seconds === 0 ? Duration.infinity : Duration.seconds(seconds) }
+}
+
 /** The address that a URL names, which `postgresUrlFault` accepts, and the options of connections to it. */
 export const serverConnection = Effect.fnUntraced(function* (
   url: Redacted.Redacted
@@ -25,14 +34,13 @@ export const serverConnection = Effect.fnUntraced(function* (
   RootCertificateUnreadable
 > {
   const address = postgresAddressOf(Redacted.value(url))
-  const { applicationName, connectTimeoutSeconds: seconds, rootCertificate } = address
+  const { applicationName, connectTimeoutSeconds: seconds, hosts, isSought, rootCertificate } = address
   const options: PostgresOptions = {
     url: Redacted.make(address.url, { label: "database" }),
+    ...(isSought ? { hosts } : {}),
     ...(rootCertificate === undefined ? {} : { tls: yield* tlsOptions(rootCertificate) }),
     ...(applicationName === undefined ? {} : { applicationName }),
-    ...(seconds === undefined
-      ? {}
-      : { connectTimeout: seconds === 0 ? Duration.infinity : Duration.seconds(seconds) })
+    ...connectTimeoutOf(seconds, isSought)
   }
   return { address, options }
 })

@@ -11,7 +11,8 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
-import { historyUnacknowledged } from "./PostgresHistory.ts"
+import type { PostgresClients } from "../connection/PostgresClients.ts"
+import { admissionBy, historyUnacknowledged } from "./PostgresHistory.ts"
 
 /** How often a process checks the history by itself, so that a change is logged even without requests. */
 const CHECK_INTERVAL = "1 second"
@@ -52,6 +53,10 @@ interface Watch {
   readonly demand: Effect.Effect<void, StoreUnavailable>
   /** Makes the next write check the history again; used after a failure, which may come from another database. */
   readonly forget: Effect.Effect<void>
+  /** The acknowledged history that was seen last. */
+  readonly lastSeen: () => string | undefined
+  /** Judges what was asked elsewhere. */
+  readonly judge: (seen: HistoryState) => boolean
 }
 
 const makeWatch = (
@@ -98,7 +103,13 @@ const makeWatch = (
           isAcknowledged ? Effect.void : historyUnacknowledged
         )
   )
-  return { state, demand, forget }
+  return {
+    state,
+    demand,
+    forget,
+    lastSeen: () => lastSeenHistory,
+    judge: (seen) => rejectReverted(seen).isAcknowledged
+  }
 }
 
 /**
@@ -151,7 +162,8 @@ const withWatch = <Others>(
  */
 export const guardHistory = <Others>(
   ports: Context.Context<GuardedPorts | Others>,
-  isEmbedded: boolean
+  isEmbedded: boolean,
+  clients?: Pick<PostgresClients, "schema" | "server">
 ): Effect.Effect<Context.Context<GuardedPorts | Others>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
@@ -159,6 +171,10 @@ export const guardHistory = <Others>(
     // An unreachable store is reported by the operations that need it.
     const look = Effect.ignore(watch.state)
     yield* look
+    // Between two looks a new session may be on another database.
+    if (clients?.server !== undefined) {
+      yield* clients.server.admitBy(admissionBy(clients, watch.lastSeen, watch.judge))
+    }
     if (!isEmbedded)
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(CHECK_INTERVAL), look)))
     return withWatch(ports, watch)

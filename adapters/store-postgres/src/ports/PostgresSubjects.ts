@@ -1,7 +1,7 @@
 import { Stale } from "@svc/domain/ports/MandateStore"
 import type { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { decidingClient, type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import { readSubject, writeSubject } from "../RecordCodec.ts"
 import { CLOCK } from "./PostgresReads.ts"
@@ -20,9 +20,10 @@ interface SubjectRow {
   readonly revision: bigint | null
 }
 
-export const makeSubjects = ({ reads, schema, writes }: PostgresClients): SubjectStore["Service"] => {
+export const makeSubjects = (clients: PostgresClients): SubjectStore["Service"] => {
+  const { reads, schema } = clients
   const load = statement<SubjectRow>(reads, schema, LOAD)
-  const replace = statement(writes, schema, REPLACE)
+  const replace = statement(decidingClient(clients), schema, REPLACE)
   return {
     load: ({ organization, subjectReference }) =>
       guarded(

@@ -12,7 +12,12 @@ import type { StoredDelivery, WebhookDeliveryState } from "@svc/domain/webhook/W
 import type { StoredEndpoint, WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
 import { Effect, Result } from "effect"
 import { inLockOrder } from "../append/PostgresAppend.ts"
-import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import {
+  decidingClient,
+  type Parameter,
+  type PostgresClients,
+  statement
+} from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import {
   comparable,
@@ -321,9 +326,11 @@ const makeLists = ({ reads, schema }: PostgresClients) => {
   return { listEndpoints, listDeliveries }
 }
 
-const makeChanges = ({ schema, writes }: PostgresClients) => {
-  const change = statement<OutcomeRow>(writes, schema, CHANGE)
-  const add = statement<OutcomeRow>(writes, schema, ADD)
+const makeChanges = (clients: PostgresClients) => {
+  const { schema } = clients
+  const decisions = decidingClient(clients)
+  const change = statement<OutcomeRow>(decisions, schema, CHANGE)
+  const add = statement<OutcomeRow>(decisions, schema, ADD)
   const changeEndpoint: Service["changeEndpoint"] = ({
     claims,
     expected,
