@@ -17,6 +17,7 @@ const MAY_IMPORT: ReadonlyArray<readonly [RegExp, RegExp]> = [
   [/^@svc\/domain$/, /^@svc\/protocol$/],
   [/^@svc\/testkit$/, /^@svc\/(protocol|domain)$/],
   [/^@svc\/simulator$/, /^@svc\/(protocol|domain|testkit|store-memory|store-postgres)$/],
+  [/^@svc\/fuzzing$/, /^(?!@svc\/(?:example-|cli$))/],
   [/^@svc\/cli$/, /^@svc\/(?!testkit|example-|cli$)/],
   [/^svc$/, /^@svc\/(?!example-|cli$)/],
   [/^@svc\/example-/, /^@svc\/(?!example-)/],

@@ -3,16 +3,15 @@
  * reach it, and says which changes none of them notices.
  */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { installFolder } from "./InstallFolder.ts"
 
 const root = fileURLToPath(new URL("../", import.meta.url))
-/** Where the tool is installed, outside of the workspaces: whoever does not use it does not pay for it. */
+/** Where the tool is installed. */
 const folder = join(root, "mutation")
-/** Holds the lock file that was installed. */
-const stamp = join(folder, "node_modules", ".installed")
 const CONFIGURATION = "mutation/.work/stryker.json"
 const EX_UNAVAILABLE = 69
 
@@ -22,17 +21,6 @@ const [name, ...files] = process.argv.slice(2)
 if (name !== "domain" && name !== "protocol") {
   process.stderr.write("npm run mutate -- domain|protocol [FILE ...]\n")
   process.exit(EX_USAGE)
-}
-
-const install = (): boolean => {
-  const lock = readFileSync(join(folder, "package-lock.json"), "utf8")
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return true
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"], {
-    cwd: folder,
-    stdio: ["ignore", 2, 2]
-  })
-  if (status === 0) writeFileSync(stamp, lock)
-  return status === 0
 }
 
 const configuration = {
@@ -59,7 +47,7 @@ const configuration = {
   incrementalFile: `mutation/.work/${name}.json`
 }
 
-if (!install()) process.exit(EX_UNAVAILABLE)
+if (!installFolder(folder)) process.exit(EX_UNAVAILABLE)
 mkdirSync(join(folder, ".work"), { recursive: true })
 writeFileSync(join(root, CONFIGURATION), JSON.stringify(configuration, undefined, 2))
 const tool = join(folder, "node_modules/@stryker-mutator/core/bin/stryker.js")

@@ -84,11 +84,11 @@ const nameOf = (model: LifecycleModel, mandate: Oracle.OracleMandate): string =>
   `mandate ${model.mandates.indexOf(mandate) + 1}`
 
 /** Success as `ok`, a refusal by its code and the state that it names. */
-const answerOf = ({ body, status }: ApiAnswer): string =>
+export const answerOf = ({ body, status }: ApiAnswer): string =>
   status < 300 ? "ok" : [body.code, body.current_state].filter(Boolean).join(" ")
 
 /** The code of a refusal that the model names, such as `state_conflict ACTIVE` of `StateConflict ACTIVE`. */
-const expectedAnswer = (expected: Oracle.Expected): string =>
+export const expectedAnswer = (expected: Oracle.Expected): string =>
   expected.replace(/^[A-Z]\w+/u, (name) => name.replaceAll(/(?<!^)[A-Z]/gu, "_$&").toLowerCase())
 
 const textOf = (body: object): string => canonicalJson(body as JsonValue)
@@ -324,17 +324,13 @@ export const sendAgain = (index: number, isChanged: boolean): LifecycleCommand =
   )
 
 /** Time passes: so many milliseconds, or until just before, at or just after the next instant that matters. */
-export const wait = (by: number | "before" | "at" | "after"): LifecycleCommand =>
+export const wait = (by: Oracle.Wait): LifecycleCommand =>
   command(
     `wait(${by})`,
     async (model, run) => {
       const { clock } = run.target
       if (clock === undefined) return
-      const points = model.mandates.flatMap(Oracle.turningPoints).filter((at) => at > model.now + 1)
-      const midnight = (Math.floor(model.now / 86_400_000) + 1) * 86_400_000
-      const next = Math.min(midnight, ...points)
-      const to = typeof by === "number" ? model.now + by : next + { before: -1, at: 0, after: 1 }[by]
-      model.now = Math.max(model.now, to)
+      model.now = Oracle.timeAfter(by, model.mandates, model.now)
       await clock.set(new Date(model.now).toISOString())
       run.note(`it is ${new Date(model.now).toISOString()}`)
       for (const mandate of model.mandates) await run.inspect(model, mandate)
@@ -371,10 +367,5 @@ export const commands = (): Array<fc.Arbitrary<LifecycleCommand>> => [
     2,
     fc.tuple(fc.nat({ max: 30 }), fc.boolean()).map(([at, isChanged]) => sendAgain(at, isChanged))
   ),
-  ...often(
-    3,
-    fc
-      .constantFrom<number | "before" | "at" | "after">(1000, 3_600_000, "before", "at", "at", "after")
-      .map(wait)
-  )
+  ...often(3, fc.constantFrom<Oracle.Wait>(1000, 3_600_000, "before", "at", "at", "after").map(wait))
 ]

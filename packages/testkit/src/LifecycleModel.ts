@@ -418,13 +418,9 @@ const evidence = (index: number) =>
   })
 
 /** Time passes: a little, or to just before, at or just after the next instant that matters. */
-const wait = (by: number | "before" | "at" | "after") =>
+const wait = (by: Oracle.Wait) =>
   new LifecycleStep(`wait(${by})`, "nothing", async (model, real) => {
-    const points = model.mandates.flatMap(Oracle.turningPoints).filter((at) => at > model.now + 1)
-    const midnight = (Math.floor(model.now / 86_400_000) + 1) * 86_400_000
-    const next = Math.min(midnight, ...points)
-    const to = typeof by === "number" ? model.now + by : next + { before: -1, at: 0, after: 1 }[by]
-    model.now = Math.max(model.now, to)
+    model.now = Oracle.timeAfter(by, model.mandates, model.now)
     await succeeded(real, TestClock.setTime(model.now))
   })
 

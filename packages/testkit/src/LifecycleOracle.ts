@@ -92,12 +92,25 @@ export const settleMandate = (mandate: OracleMandate, now: number): void => {
 }
 
 /** The instants at which something about the mandate changes by itself. */
-export const turningPoints = (mandate: OracleMandate): ReadonlyArray<number> => [
+const turningPoints = (mandate: OracleMandate): ReadonlyArray<number> => [
   mandate.startsAt,
   mandate.endsAt,
   mandate.deadline,
   ...mandate.authorizations.flatMap(({ executeBefore, expiresAt }) => [executeBefore, expiresAt])
 ]
+
+const DAY = 86_400_000
+
+/** How long a run waits: so many milliseconds, or until just before, at or just after the next instant that matters. */
+export type Wait = number | "before" | "at" | "after"
+
+/** What time it is after waiting. Midnights matter, too: periods end there. */
+export const timeAfter = (wait: Wait, mandates: ReadonlyArray<OracleMandate>, now: number): number => {
+  if (typeof wait === "number") return now + wait
+  const midnight = (Math.floor(now / DAY) + 1) * DAY
+  const next = Math.min(midnight, ...mandates.flatMap(turningPoints).filter((at) => at > now + 1))
+  return Math.max(now, next + { before: -1, at: 0, after: 1 }[wait])
+}
 
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
 const monthOf = (at: number): string => dayOf(at).slice(0, 7)

@@ -13,6 +13,7 @@ import {
 } from "./LifecycleCommands.ts"
 import { settleMandate } from "./LifecycleOracle.ts"
 import { callApi, type LifecycleTarget } from "./LifecycleTarget.ts"
+import { commandLine, parametersOf } from "./RunParameters.ts"
 
 /** A mandate as it is shown after a step: what invariants are about. */
 export interface InspectedMandate {
@@ -140,15 +141,6 @@ export const model = ({ clock, reportGraceSeconds = 0 }: LifecycleTarget): Lifec
   sent: []
 })
 
-const numberOf = (text: string | undefined): number | undefined =>
-  text === undefined || text === "" ? undefined : Number(text)
-
-/** How the program that runs now was started, as far as it can be told. */
-const commandLine = (): string =>
-  process.env.VITEST === undefined || process.env.NODE_TEST_CONTEXT !== undefined
-    ? [process.env.NODE_TEST_CONTEXT === undefined ? "node" : "node --test", process.argv[1]].join(" ")
-    : "npx vitest run"
-
 /** What failed, the shortest history of it that was found, and how to run it again. */
 const failureOf = <Drawn>(details: fc.RunDetails<Drawn>): Error => {
   const { counterexample, counterexamplePath, errorInstance, seed } = details
@@ -176,16 +168,6 @@ const told = async (work: (note: LifecycleRun["note"]) => Promise<void>): Promis
     throw new Error([cause instanceof Error ? cause.message : String(cause), "after", ...steps].join("\n"), {
       cause
     })
-  }
-}
-
-/** The parameters of the runs, as given or as the environment has them. */
-const parametersOf = ({ numRuns = 20, path = process.env.FC_PATH, seed }: LifecycleOptions) => {
-  const given = seed ?? numberOf(process.env.FC_SEED)
-  return {
-    numRuns,
-    ...(given === undefined ? {} : { seed: given }),
-    ...(path === undefined || path === "" ? {} : { path })
   }
 }
 

@@ -1,6 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import { checkLifecycle, type LifecycleCommand, type LifecycleOptions, lifecycle } from "./properties.ts"
+import {
+  checkLifecycle,
+  checkLinearizability,
+  type LifecycleCommand,
+  type LifecycleOptions,
+  lifecycle
+} from "./properties.ts"
 import { testService } from "./TestService.ts"
 
 const service = () => testService({ now: "2026-03-28T12:00:00Z", webhooks: false, logger: () => undefined })
@@ -77,5 +83,45 @@ describe("the lifecycle over the API", () => {
     const commands = [...lifecycle.commands(), fc.constant(look)]
     await checkLifecycle(service, { numRuns: 3, seed: 4, commands, maxCommands: 20 })
     assert.isAbove(looked, 0)
+  })
+})
+
+describe("callers at once", () => {
+  it("are answered as if one request came after the other", async () => {
+    const { answers, requests, runs } = await checkLinearizability(service, { numRuns: 12, seed: 1 })
+    assert.strictEqual(runs, 12)
+    assert.isAbove(requests, 60)
+    for (const answer of ["propose: RESERVED", "propose: DENIED", "commit: COMMITTED"])
+      assert.isAbove(answers[answer] ?? 0, 0, answer)
+  })
+
+  it("are told which answers cannot all be true, and how to run it again", async () => {
+    const tested = await service()
+    const { key: apiKey } = await tested.createApiKey(tested.organization)
+    const first = new Map<string, Response>()
+    /** Shows a mandate for good as it was shown first. */
+    const stale = async (request: Request): Promise<Response> => {
+      const response = await tested.fetch(request)
+      if (request.method !== "GET" || !/\/v1\/mandates\/[^/]+$/u.test(request.url)) return response
+      const kept = first.get(request.url) ?? response
+      first.set(request.url, kept)
+      return kept.clone()
+    }
+    const failure = await failureOf(
+      checkLinearizability(
+        {
+          url: "http://localhost:3000/mandates",
+          apiKey,
+          fetch: stale,
+          approve: (mandate) => tested.approve(mandate),
+          clock: tested.clock
+        },
+        { numRuns: 20, seed: 2 }
+      )
+    )
+    assert.match(failure, /^the answers? \d+ (?:and \d+ )*cannot (?:all )?be true/u)
+    assert.match(failure, /caller \d: the mandate is read: [A-Z]+, \d+ reserved, \d+ committed/u)
+    assert.match(failure, /FC_SEED=2 FC_PATH=\S+ /u)
+    await tested.close()
   })
 })

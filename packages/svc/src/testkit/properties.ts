@@ -1,5 +1,6 @@
 /* What draws random cases with fast-check, which whoever uses it installs beside svc. */
 
+import * as ConcurrentCallers from "@svc/testkit/ConcurrentCallers"
 import * as LifecycleCommands from "@svc/testkit/LifecycleCommands"
 import * as Property from "@svc/testkit/LifecycleProperty"
 import type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
@@ -12,6 +13,7 @@ export {
   type ProposalShape,
   proposalShapes
 } from "@svc/testkit/Arbitraries"
+export type { LinearizabilityOptions, LinearizabilityStatistics } from "@svc/testkit/ConcurrentCallers"
 export type { LifecycleCommand, LifecycleModel, LifecycleRun } from "@svc/testkit/LifecycleCommands"
 export type {
   InspectedMandate,
@@ -20,6 +22,20 @@ export type {
   LifecycleStatistics
 } from "@svc/testkit/LifecycleProperty"
 export type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
+export {
+  type ArbitraryOptions,
+  type CallerStep,
+  type ClockTime,
+  callerSteps,
+  clockTimes,
+  type InvalidInput,
+  invalidMandateInputs,
+  mandateFaults,
+  mandateInputs,
+  policyInputs,
+  proposalInputs,
+  proposedActions
+} from "@svc/testkit/ResourceArbitraries"
 
 /**
  * The steps and the model of `checkLifecycle`, for steps of one's own.
@@ -75,6 +91,29 @@ export const checkLifecycle = (
   options?: Property.LifecycleOptions
 ): Promise<Property.LifecycleStatistics> =>
   Property.checkLifecycle(
+    typeof target === "function" ? async () => targetOf(await target()) : target,
+    options
+  )
+
+/**
+ * Lets several callers act on one mandate at once, many times, and checks that every answer is that of some order in which the
+ * requests took effect one by one. The target is a function that makes a test service, for each run anew, or the API of any
+ * deployment of the test environment, or any handler of requests (`fetch`). Rejects with the history in words, the answers that
+ * cannot all be true, the seed, and the command that runs it again.
+ *
+ * @example
+ * ```ts
+ * import { testService } from "svc/testkit"
+ * import { checkLinearizability } from "svc/testkit/properties"
+ *
+ * const { answers } = await checkLinearizability(() => testService({ webhooks: false }), { numRuns: 10 })
+ * ```
+ */
+export const checkLinearizability = (
+  target: (() => Promise<TestService>) | LifecycleTarget,
+  options?: ConcurrentCallers.LinearizabilityOptions
+): Promise<ConcurrentCallers.LinearizabilityStatistics> =>
+  ConcurrentCallers.checkLinearizability(
     typeof target === "function" ? async () => targetOf(await target()) : target,
     options
   )
