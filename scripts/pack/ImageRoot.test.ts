@@ -2,8 +2,11 @@ import { randomBytes } from "node:crypto"
 import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
-import { freePort, openTestDatabase } from "@svc/store-postgres/test/TestPostgres"
+import { freePort, startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
+import { Effect, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 import { ROOT } from "../../checks/Imports.ts"
 import { canContain, prepareFileSystem, type Started, start } from "./ContainedProgram.ts"
@@ -36,7 +39,45 @@ const root = join(base, PLACE)
 /** Where a program finds a path of the image. */
 const seen = (path: string): string => (canContain || path.startsWith("/usr/") ? path : join(base, path))
 
-const database = await openTestDatabase()
+const server = await startTestPostgres()
+const INSTALL = readFileSync(join(ROOT, "docs", "operate", "install.md"), "utf8")
+
+/** The block of docs/operate/install.md that begins with this line. */
+const blockOf = (first: string): string =>
+  INSTALL.match(/^```\w+\n[\s\S]*?^```$/gmu)?.find(
+    (block) => block.split("\n")[1]?.startsWith(first) === true
+  ) ?? ""
+
+const execute = (url: string, statements: string): Promise<unknown> =>
+  Effect.forEach(
+    statements.split(";\n").filter((statement) => statement.trim() !== ""),
+    (statement) =>
+      Effect.flatMap(
+        PgClient.make({ url: Redacted.make(url), maxConnections: 1 }),
+        (client) => client.unsafe(statement).unprepared
+      ).pipe(Effect.scoped)
+  ).pipe(Effect.provide(Reactivity.layer), Effect.runPromise)
+
+/** Makes the roles and the database of the page; gives the URL for each role, or that of a server that is not of our own. */
+const installedDatabase = async (): Promise<{ readonly owner: string; readonly serving: string }> => {
+  const url = server?.url ?? ""
+  if (server?.own === undefined) return { owner: url, serving: url }
+  const lines = blockOf("create role").split("\n").slice(1, -1).join("\n")
+  const [before = "", after = ""] = `${lines}\n`.split("\\connect svc\n")
+  const asUser = (username: string) => Object.assign(new URL(url), { username, pathname: "/svc" }).href
+  await execute(url, before)
+  await execute(asUser("postgres"), after)
+  return { owner: asUser("svc_owner"), serving: asUser("svc") }
+}
+
+/** The words of the first steps of the page. */
+const firstSteps = (): ReadonlyArray<ReadonlyArray<string>> =>
+  blockOf("svc migrate")
+    .replaceAll("\\\n", " ")
+    .split("\n")
+    .filter((line) => line.startsWith("svc "))
+    .map((line) => line.split(/\s+/u).slice(1))
+
 const [port = 0, approvalPort = 0, metricsPort = 0, workerPort = 0] = await Promise.all([
   freePort(),
   freePort(),
@@ -49,6 +90,7 @@ const secret = (name: string, content: string): string => {
   return seen(`/run/secrets/${name}`)
 }
 
+let ownersStore = ""
 let settings: Readonly<Record<string, string>> = {}
 const running = new Set<Started>()
 
@@ -65,20 +107,36 @@ const svc = (...words: ReadonlyArray<string>): Started =>
 const answer = async (...words: ReadonlyArray<string>): Promise<Readonly<Record<string, string>>> => {
   const started = svc(...words)
   assert.strictEqual(await started.ended, 0, started.output())
-  return JSON.parse(started.output())
+  // Lists are tables.
+  return started.output().startsWith("{") ? JSON.parse(started.output()) : {}
+}
+
+/** `svc doctor` finds nothing wrong with the database; the hosts of the test have no names in a file system without any. */
+const examination = async (): Promise<Readonly<Record<string, string>>> => {
+  const doctor = svc("doctor", "--json")
+  await doctor.ended
+  const { checks } = JSON.parse(doctor.output())
+  const failed = checks.filter(
+    ({ check, status }: { readonly check: string; readonly status: string }) =>
+      status === "failed" && /^(?:settings|database|history|keys|organizations)\./u.test(check)
+  )
+  assert.deepStrictEqual(failed, [])
+  return {}
 }
 
 const statusOf = async (at: number, path: string): Promise<number> =>
   (await fetch(`http://127.0.0.1:${at}${path}`)).status
 
-beforeAll(() => {
+beforeAll(async () => {
+  const { owner, serving } = await installedDatabase()
   prepareFileSystem(base)
   mkdirSync(root, { recursive: true })
   writeImageRoot(inject("installed").folder, root, PUBLISHED_NAMES)
   mkdirSync(secrets, { recursive: true })
+  ownersStore = secret("owners_store", owner)
   settings = {
     SVC_ENVIRONMENT: "test",
-    SVC_STORE_FILE: secret("store", database?.url ?? ""),
+    SVC_STORE_FILE: secret("store", serving),
     SVC_MASTER_KEY_FILE: secret("master_key", randomBytes(32).toString("base64url")),
     SVC_BASE_URL: `http://localhost:${port}`,
     SVC_APPROVAL_BASE_URL: `http://localhost:${approvalPort}`,
@@ -93,7 +151,7 @@ beforeAll(() => {
 
 afterAll(async () => {
   for (const started of running) started.signal("SIGKILL")
-  await database?.stop()
+  await server?.stop()
   for (const folder of globSync(join(root, "**/"))) chmodSync(folder, 0o755)
   rmSync(base, { recursive: true, force: true })
 })
@@ -136,7 +194,7 @@ describe("the files of the image", () => {
   })
 })
 
-describe.skipIf(database === undefined)(`svc of the image${canContain ? ", contained" : ""}`, () => {
+describe.skipIf(server === undefined)(`svc of the image${canContain ? ", contained" : ""}`, () => {
   it.runIf(canContain)("is process 1, of a user without rights, and can write nowhere", async () => {
     const code = `
       import { readFileSync, writeFileSync } from "node:fs"
@@ -158,15 +216,16 @@ describe.skipIf(database === undefined)(`svc of the image${canContain ? ", conta
     assert.include(refused.output(), "no embedded database is installed: name a Postgres server in SVC_STORE")
   })
 
-  it("migrates, serves, works, and stops on SIGTERM", async () => {
-    const migrated = svc("migrate")
+  it("migrates as the owner, serves, works, does the first steps, and stops on SIGTERM", async () => {
+    const [[first = ""] = [], ...steps] = firstSteps()
+    const migrated = run([...wordsOf(instruction("ENTRYPOINT")), first], { SVC_STORE_FILE: ownersStore })
     assert.strictEqual(await migrated.ended, 0, migrated.output())
 
-    const server = run([...wordsOf(instruction("ENTRYPOINT")), ...wordsOf(instruction("CMD"))])
+    const serving = run([...wordsOf(instruction("ENTRYPOINT")), ...wordsOf(instruction("CMD"))])
     const worker = run([...wordsOf(instruction("ENTRYPOINT")), "worker"], {
       SVC_METRICS_PORT: String(workerPort)
     })
-    await Promise.all([server.until('"serving"'), worker.until('"working"')])
+    await Promise.all([serving.until('"serving"'), worker.until('"working"')])
 
     assert.strictEqual(await statusOf(port, "/healthz"), 200)
     assert.strictEqual(await statusOf(port, "/readyz"), 200)
@@ -179,14 +238,18 @@ describe.skipIf(database === undefined)(`svc of the image${canContain ? ", conta
     assert.strictEqual(await run(health).ended, 0)
     assert.strictEqual(await run(health, { SVC_PORT: String(await freePort()) }).ended, 1)
 
-    const { organization_id = "" } = await answer(
-      ...["organization", "create", "--name", "Shop", "--return-origin", "https://shop.example"]
-    )
-    const { api_key } = await answer("api-key", "create", "--organization", organization_id)
+    let organization = ""
+    let apiKey = ""
+    for (const step of steps) {
+      const words = step.map((word) => (word === "org_..." ? organization : word))
+      const printed = words[0] === "doctor" ? await examination() : await answer(...words)
+      organization = printed.organization_id ?? organization
+      apiKey = printed.api_key ?? apiKey
+    }
     const created = await fetch(`http://127.0.0.1:${port}/v1/mandates`, {
       method: "POST",
       headers: {
-        authorization: `Bearer ${api_key}`,
+        authorization: `Bearer ${apiKey}`,
         "content-type": "application/json",
         "idempotency-key": "image-1"
       },
@@ -199,11 +262,11 @@ describe.skipIf(database === undefined)(`svc of the image${canContain ? ", conta
     })
     assert.strictEqual(created.status, 201, await created.text())
 
-    for (const started of [server, worker]) started.signal("SIGTERM")
+    for (const started of [serving, worker]) started.signal("SIGTERM")
     assert.deepStrictEqual(
-      await Promise.all([server.ended, worker.ended]),
+      await Promise.all([serving.ended, worker.ended]),
       [0, 0],
-      server.output() + worker.output()
+      serving.output() + worker.output()
     )
   })
 })

