@@ -65,7 +65,7 @@ export const layer = (
       yield* refuseOtherIsolation(clients.writes)
       if (options.migrations === "run") yield* migrate(clients.writes, schema)
       else yield* refusePending(clients, { schema })
-      return yield* guardHistory(yield* portsOf(clients), false)
+      return yield* guardHistory(yield* portsOf(clients), false, clients)
     })
   ).pipe(Layer.provide(Reactivity.layer))
 

@@ -42,7 +42,8 @@ import { askHosts, HOST_CONNECT_TIMEOUT, type HostSearch, makeHostSearch } from 
 import type { PostgresClients } from "./connection/PostgresClients.ts"
 import type { ServerHost } from "./connection/PostgresUrl.ts"
 import { makeServerPool } from "./connection/ServerPool.ts"
-import { type DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
+import { DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
+import { sharesSessions } from "./diagnosis/ServerFacts.ts"
 import { guardHistory } from "./history/HistoryGuard.ts"
 import { makeStoreHistory } from "./history/PostgresHistory.ts"
 import {
@@ -210,6 +211,15 @@ export const connect = (
     return { schema: options.schema ?? DEFAULT_SCHEMA, reads, writes, server }
   })
 
+/** A client that only reads, on the one host of the URL, which may be a standby. */
+export const connectReadOnly = (
+  options: PostgresOptions
+): Effect.Effect<SqlClient, SqlError, Scope.Scope | Reactivity.Reactivity> =>
+  PgClient.make({
+    ...configOf(options, { default_transaction_read_only: "on", statement_timeout: "0" }),
+    maxConnections: 1
+  })
+
 const waitingForStandby = (client: SqlClient): Effect.Effect<number, SqlError> =>
   Effect.map(client.unsafe<{ readonly waiting: bigint }>(WAITING_FOR_STANDBY), ([row]) =>
     Number(row!.waiting)
@@ -335,6 +345,17 @@ const takeSteps = (
     return taken.map(({ name }) => name)
   }).pipe(Effect.scoped)
 
+const SHARED_SESSIONS =
+  "One connection is served by several sessions, as behind PgBouncer in transaction mode, where prepared statements and settings of another one are met: name the server itself, or a pool in session mode."
+
+const refuseSharedSessions = ({
+  reads,
+  writes
+}: PostgresClients): Effect.Effect<void, DatabaseUnsuitable | SqlError> =>
+  Effect.flatMap(sharesSessions(writes, reads), (isShared) =>
+    isShared ? Effect.fail(new DatabaseUnsuitable({ faults: [SHARED_SESSIONS] })) : Effect.void
+  )
+
 /** Refuses a schema that lacks steps, or is divided otherwise than asked for. */
 export const refusePending = (
   { schema, writes }: PostgresClients,
@@ -366,6 +387,7 @@ export const layer = (
     Effect.gen(function* () {
       if (options.migrations === "run") yield* takeSteps(options)
       const clients = yield* connect(options)
+      yield* Effect.timeout(refuseSharedSessions(clients), START_TIMEOUT)
       if (options.migrations === "require") {
         yield* Effect.timeout(
           Effect.andThen(refuseUnsuitable(clients.writes), refusePending(clients, options)),

@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { promisify } from "node:util"
 import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -6,7 +9,7 @@ import { pause } from "../soak/ServerFleet.ts"
 import { ROOT, SVC } from "../soak/ServerProgram.ts"
 import { type ServerRequest, startDeployment, type TestDeployment } from "./TestDeployment.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
-import { startAddress, startStandby, type TestAddress, type TestStandby } from "./TestStandby.ts"
+import { rowOf, startAddress, startStandby, type TestAddress, type TestStandby } from "./TestStandby.ts"
 
 /*
  * A primary is lost and a standby takes its place at the same address, while the server process keeps running: first an
@@ -21,6 +24,8 @@ const POLLS = 1200
 
 const DAY_MILLISECONDS = 86_400_000
 
+const COMMAND_MILLISECONDS = 60_000
+
 const LOST = 2
 const SURVIVING = 3
 
@@ -32,6 +37,17 @@ const newMandate = (number: number) => ({
     subject_reference: `user_${number}`,
     policy: { currency: "EUR", max_amount: 5000, allowed_actions: ["card.create"] },
     window: { ends_at: new Date(Date.now() + DAY_MILLISECONDS).toISOString() }
+  }
+})
+
+const newAuthorization = (mandate: string) => ({
+  method: "POST" as const,
+  path: `/v1/mandates/${mandate}/authorizations`,
+  body: {
+    external_reference: "order-1",
+    execution_window_seconds: 900,
+    proposed_action: { action: "card.create", payment: { amount: 4200, currency: "EUR" } },
+    commitment: createHash("sha256").update("svc:authorization:commitment:v1\n").digest("base64url")
   }
 })
 
@@ -55,6 +71,15 @@ const svc = async (store: string, ...words: ReadonlyArray<string>) => {
   })
   return JSON.parse(stdout)
 }
+
+/** What a command prints that exits 1 since it found something. */
+const found = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const options = { cwd: ROOT, env: { ...leastEnvironment(), ...env }, timeout: COMMAND_MILLISECONDS }
+    execFile(process.execPath, [SVC, ...words], options, (error, stdout, stderr) =>
+      error?.code === 1 ? resolve(stdout) : reject(new Error(`${error?.code}: ${stdout}${stderr}`))
+    )
+  })
 
 describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces the primary", () => {
   const endings: Array<() => Promise<void>> = []
@@ -83,6 +108,15 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
     return body.id
   }
 
+  const untilLogged = async (text: string): Promise<string> => {
+    for (let poll = 0; poll < POLLS; poll++) {
+      const line = deployment.faults.find((fault) => fault.includes(text))
+      if (line !== undefined) return line
+      await pause(POLL_MILLISECONDS)
+    }
+    throw new Error(`never logged: ${text}`)
+  }
+
   const feedEnd = async (): Promise<string> => (await send(get("/v1/events?limit=100"))).body.next_cursor
 
   const follow = async (url: string, options: { readonly synchronous: boolean }) => {
@@ -100,25 +134,68 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
   it("reports possible loss until an operator acknowledges it, and refuses earlier cursors", {
     timeout: TIMEOUT_MILLISECONDS
   }, async () => {
-    for (let number = 0; number < SURVIVING; number++) await create(number)
+    const used = await create(0)
+    assert.isTrue(await deployment.approve(deployment.servers[0]!, { id: used, subject_reference: "user_0" }))
+    for (let number = 1; number < SURVIVING; number++) await create(number)
     const survivingCursor = await feedEnd()
     promoted = await follow(primary!.url, { synchronous: false })
     await promoted.catchUp()
     await promoted.disconnect()
     const lost: Array<string> = []
     for (let number = 0; number < LOST; number++) lost.push(await create(number))
+    const authorized = await send(newAuthorization(used))
+    assert.strictEqual(authorized.body.decision, "ALLOW", JSON.stringify(authorized.body))
     const lostCursor = await feedEnd()
+    const data = await rowOf(primary!.url, "select current_setting('data_directory') as folder")
     await primary!.own!.crash()
     await promoted.promote()
     address.moveTo(promoted.url)
 
-    assert.match(await untilReadiness(serverUrl(), 503), /svc store acknowledge-history/u)
+    assert.match(
+      await untilReadiness(serverUrl(), 503),
+      /svc store acknowledge-history .* Of the 5 mandates that this process recorded to last, 3 lack acknowledged events/u
+    )
+    for (const [mandate, events, has] of [...lost.map((one) => [one, 1, 0]), [used, 3, 2]]) {
+      const line = await untilLogged(`"mandate_id":"${mandate}"`)
+      assert.include(line, "acknowledged events of a mandate are missing from the store")
+      assert.match(line, new RegExp(`"acknowledged_events":${events},.*"found_events":${has}`, "u"))
+    }
     for (const cursor of ["", `?after=${lostCursor}`, `?after=${survivingCursor}`]) {
       assert.strictEqual((await send(get(`/v1/events${cursor}`))).status, 503)
     }
     assert.strictEqual((await send(newMandate(9))).status, 503)
     assert.strictEqual((await send(get(`/v1/mandates/${lost[0]}`))).status, 404)
     assert.lengthOf((await send(get("/v1/mandates"))).body.data, SURVIVING)
+
+    // The lost primary, started so that it takes no writes.
+    writeFileSync(join(String(data?.folder), "standby.signal"), "")
+    await primary!.own!.start()
+    const both = { SVC_STORE: address.url, SVC_OTHER_STORE: primary!.url }
+    const missing = JSON.parse(await found(both, "store", "missing", "--json"))
+    const organization_id = deployment.tenant.organization_id
+    assert.deepStrictEqual(missing.organizations, [
+      { organization_id, mandates: 3, missing_mandates: 2, missing_events: 3, authorizations: 1 }
+    ])
+    assert.sameMembers(
+      missing.mandates.map(({ mandate_id: id }: { readonly mandate_id: string }) => id),
+      [...lost, used]
+    )
+    assert.deepStrictEqual(missing.authorizations, [
+      {
+        organization_id,
+        mandate_id: used,
+        authorization_id: authorized.body.id,
+        state_there: "RESERVED",
+        state_here: null
+      }
+    ])
+    const text = await found(both, "store", "missing")
+    assert.match(text, new RegExp(`^${authorized.body.id} +RESERVED +missing$`, "mu"))
+    const doctor = JSON.parse(await found(both, "doctor", "--json"))
+    const [told] = doctor.checks.filter(
+      ({ check }: { readonly check: string }) => check === "history.missing"
+    )
+    assert.match(told.found, /has events of 3 mandates .*, 1 authorization and 0 commands of operators/u)
 
     const begun = await svc(address.url, "store", "acknowledge-history", "--json")
     assert.deepInclude(begun, { outcome: "begun", lossless: false })
@@ -129,11 +206,12 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
       await assertRefusedForGood(survivingCursor)
     }
     const { body } = await send(get("/v1/events"))
-    assert.lengthOf(body.data, SURVIVING + LOST + 1)
+    const approvals = 1
+    assert.lengthOf(body.data, SURVIVING + approvals + LOST + 1)
     assert.strictEqual((await send(get(`/v1/events?after=${body.next_cursor}`))).status, 200)
-    const told = deployment.faults.filter((fault) => fault.includes("the history of the store changed"))
-    assert.lengthOf(told, 1)
-    assert.match(told[0]!, /"level":"error".*"recorded_on":"\d+\/00000001","found_on":"\d+\/00000002"/u)
+    const changes = deployment.faults.filter((fault) => fault.includes("the history of the store changed"))
+    assert.lengthOf(changes, 1)
+    assert.match(changes[0]!, /"level":"error".*"recorded_on":"\d+\/00000001","found_on":"\d+\/00000002"/u)
   })
 
   it("continues with earlier cursors when its operator knows that nothing is lost", {

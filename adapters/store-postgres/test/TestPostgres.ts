@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import {
+  chmodSync,
   chownSync,
   cpSync,
   existsSync,
@@ -163,6 +164,35 @@ const startOwn = async (settings: ReadonlyArray<string> = []): Promise<TestPostg
     rmSync(folder, { recursive: true, force: true })
     return undefined
   }
+  return startIn(folder, native, settings)
+}
+
+/** Starts a server with the programs of an installation, on data of its own or on that of the given folder. */
+export const startInstalled = async (native: string, data?: string): Promise<TestPostgres> => {
+  const folder = newFolder()
+  if (data !== undefined) cpSync(data, join(folder, "data"), { recursive: true })
+  else {
+    const { status, stderr } = spawnSync(
+      join(native, "bin", "initdb"),
+      ["-D", join(folder, "data"), ...INITDB_ARGUMENTS],
+      { ...asPlainUser, cwd: folder, encoding: "utf8" }
+    )
+    if (status !== 0) throw new Error(stderr)
+  }
+  if (data !== undefined) {
+    // The server refuses a folder that others may read, which the copy would be.
+    chmodSync(join(folder, "data"), 0o700)
+    spawnSync("chown", ["-R", `${PLAIN_USER}:${PLAIN_USER}`, join(folder, "data")])
+  }
+  return startIn(folder, native, [])
+}
+
+const startIn = async (
+  folder: string,
+  native: string,
+  settings: ReadonlyArray<string>
+): Promise<TestPostgres> => {
+  const data = join(folder, "data")
   const sockets = join(folder, "sockets")
   mkdirSync(sockets)
   giveToPlainUser(sockets)

@@ -105,6 +105,10 @@ const GROUPS: ReadonlyArray<Group> = [
     load: () => storeCommands(import("./HistoryCommands.ts").then((module) => module.historyCommands))
   },
   {
+    summaries: { "store missing": "lists what another database has and the store has not" },
+    load: async () => [(await import("./MissingCommand.ts")).missingCommand]
+  },
+  {
     summaries: { listen: "forwards events of a running server to a local address, as webhooks are sent" },
     load: async () => [(await import("./ListenCommand.ts")).listenCommand]
   },

@@ -23,7 +23,7 @@ Examples:
 
   svc doctor
   svc doctor --webhooks --json | jq -r '.checks[] | select(.status == "failed") | .check'`,
-    SETTINGS_OF.serve
+    SETTINGS_OF.doctor
   ),
   run: Effect.fnUntraced(function* (words) {
     const { json, strict, webhooks } = yield* readOptions(

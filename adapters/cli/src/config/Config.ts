@@ -21,6 +21,7 @@ import {
   MASTER_KEY,
   MASTER_KEY_PREVIOUS,
   METRICS_PORT,
+  OTHER_STORE,
   PORT,
   RATE_LIMIT,
   RP_ID,
@@ -159,6 +160,15 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
 
 /** The store of commands that work on the store alone. */
 export const storeConfig: Effect.Effect<Exclude<StoreSetting, "memory">, StartFault> = required(LASTING_STORE)
+
+/** The store, and another database that it is compared with. */
+export const comparedStoresConfig = validateAll({
+  store: required(SERVER_STORE),
+  other: required(OTHER_STORE)
+})
+
+/** The same other database, where one is named. */
+export const otherStoreConfig = optional(OTHER_STORE)
 export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = required(ENVIRONMENT)
 export const masterKeyConfig = validateAll({
   current: required(MASTER_KEY),

@@ -27,7 +27,7 @@ export const ENVIRONMENT = {
 } as const satisfies Setting<unknown>
 
 const URL_PARAMETERS =
-  "Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, application_name, options, host, port, user, password, dbname."
+  "Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas."
 
 export const STORE = {
   name: "SVC_STORE",
@@ -213,6 +213,19 @@ export const SERVER_STORE = {
     parseStore(text) === undefined
       ? storeUrlFault(text)
       : "a folder or memory is opened by one process alone, which brings its schema up to date and works on it by itself"
+} as const satisfies Setting<unknown>
+
+/** Another database, to compare the store with. */
+export const OTHER_STORE = {
+  name: "SVC_OTHER_STORE",
+  isOptional: true,
+  meaning: `Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written. ${URL_PARAMETERS}`,
+  form: "a postgres:// URL",
+  parse: (text: string) => {
+    const store = parseStore(text)
+    return store !== undefined && store !== "memory" && "postgres" in store ? store : undefined
+  },
+  faultOf: storeUrlFault
 } as const satisfies Setting<unknown>
 
 /** A store that outlives the process. */

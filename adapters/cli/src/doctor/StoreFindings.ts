@@ -17,7 +17,13 @@ import {
 import { storedEndpoints } from "@svc/store-postgres/diagnosis/StoredEndpoints"
 import { type PostgresPorts, SESSION_SETTINGS } from "@svc/store-postgres/PostgresStore"
 import { Effect, Option, Result } from "effect"
-import { loopbackConfig, masterKeyConfig, partitionsConfig, storeConfig } from "../config/Config.ts"
+import {
+  loopbackConfig,
+  masterKeyConfig,
+  otherStoreConfig,
+  partitionsConfig,
+  storeConfig
+} from "../config/Config.ts"
 import { EXIT_TEMPORARY, type StartFault } from "../start/StartFault.ts"
 import {
   LONG_TRANSACTION_SECONDS,
@@ -27,6 +33,7 @@ import {
   transactionsCheck
 } from "./ActivityChecks.ts"
 import { type Check, examine, type Finding, failed, NotExamined, ok, skipAll, skipped } from "./Check.ts"
+import { COMPARISON_LIMIT_SECONDS, compareStores, missingCheck } from "./ComparedStores.ts"
 import { type ExaminedStore, openExamined } from "./ExaminedStore.ts"
 import { historyCheck, positionsCheck } from "./HistoryChecks.ts"
 import { hostsCheck } from "./HostChecks.ts"
@@ -73,6 +80,7 @@ const DATABASE_CHECKS: ReadonlyArray<{ readonly name: string }> = [
 const DATA_CHECKS: ReadonlyArray<{ readonly name: string }> = [
   historyCheck,
   positionsCheck,
+  missingCheck,
   masterKeyCheck,
   ...SIGNING_CHECKS,
   ...ORGANIZATION_CHECKS,
@@ -139,8 +147,23 @@ const historyFindings = ({ clients, ports, server }: ExaminedStore): Findings =>
       ),
       [historyCheck]
     ),
-    examine(feedsAhead(clients.writes, clients.schema), [positionsCheck])
+    examine(feedsAhead(clients.writes, clients.schema), [positionsCheck]),
+    missingFindings
   ])
+
+const NO_OTHER = new NotExamined({ reason: "SVC_OTHER_STORE names no other database to compare with" })
+
+const missingFindings: Findings = examine(
+  Effect.gen(function* () {
+    const store = yield* storeConfig
+    const other = yield* otherStoreConfig
+    return yield* other === undefined || "pglite" in store
+      ? Effect.fail(NO_OTHER)
+      : compareStores(store, other)
+  }),
+  [missingCheck],
+  COMPARISON_LIMIT_SECONDS
+)
 
 /** Longest that opening every secret of a large deployment may take, in seconds. */
 const SECRETS_LIMIT_SECONDS = 60

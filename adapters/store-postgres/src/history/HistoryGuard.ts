@@ -1,7 +1,7 @@
 import { sharedRun } from "@svc/domain/engine/SharedRun"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
-import { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { MandateStore, StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
@@ -13,6 +13,7 @@ import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
 import { admissionBy, historyUnacknowledged } from "./PostgresHistory.ts"
+import { type MissingHead, makeMissingHeads, makeRecordedHeads, type RecordedHeads } from "./RecordedHeads.ts"
 
 /** How often a process checks the history by itself, so that a change is logged even without requests. */
 const CHECK_INTERVAL = "1 second"
@@ -24,17 +25,54 @@ const CHECK_LIFETIME_SECONDS = 2n
 export const HISTORY_FAULT =
   "The history of the store changed: the database is another one, or lost what was recorded last. Nothing is decided or recorded until an operator has acknowledged it with svc store acknowledge-history (with --restored, where the database is an earlier one that knows of no change)."
 
+/** Mandates that lack acknowledged events and are logged, each on a line of its own. */
+const LOGGED_MANDATES = 100
+
+/** What a process can say of what it acknowledged itself. */
+const comparisonText = ({ compared, missing }: Comparison): string =>
+  compared === 0
+    ? ""
+    : ` Of the ${compared} mandates that this process recorded to last, ${missing === 0 ? "none lacks" : `${missing} lack`} acknowledged events${missing === 0 ? "." : ": its log names them."}`
+
+interface Comparison {
+  readonly compared: number
+  readonly missing: number
+}
+
+const logMissing = (compared: number, missing: ReadonlyArray<MissingHead>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (const { event, found, mandate, organization, seq } of missing.slice(0, LOGGED_MANDATES)) {
+      yield* Effect.annotateLogs(
+        Effect.logError("acknowledged events of a mandate are missing from the store"),
+        {
+          organization_id: organization,
+          mandate_id: mandate,
+          acknowledged_events: seq,
+          last_event_id: event,
+          found_events: found
+        }
+      )
+    }
+    const told =
+      missing.length === 0
+        ? Effect.logWarning(
+            "of the mandates that this process recorded to last, none lacks acknowledged events"
+          )
+        : Effect.logError("acknowledged events are missing from the store")
+    yield* Effect.annotateLogs(told, { mandates_compared: compared, mandates_lacking: missing.length })
+  })
+
 const identityText = ({ cluster = "unknown", timeline = "unknown" }: DatabaseIdentity): string =>
   `${cluster}/${timeline}`
 
-/** Logs each change once, and once that it was acknowledged. */
-const makeReport = () => {
+/** Logs each change once, and once that it was acknowledged. `onChange` runs after a change was logged. */
+const makeReport = (onChange: Effect.Effect<void>) => {
   let last: string | undefined
   return ({ found, history, isAcknowledged, known }: HistoryState): Effect.Effect<void> => {
     const change = isAcknowledged ? undefined : `${history} ${identityText(found)}`
     if (change === last) return Effect.void
     last = change
-    return Effect.annotateLogs(
+    const told = Effect.annotateLogs(
       isAcknowledged
         ? Effect.logInfo("the change of the store's history is acknowledged")
         : Effect.logError(
@@ -42,6 +80,7 @@ const makeReport = () => {
           ),
       { history, recorded_on: identityText(known), found_on: identityText(found) }
     )
+    return isAcknowledged ? told : Effect.andThen(told, onChange)
   }
 }
 
@@ -55,15 +94,32 @@ interface Watch {
   readonly forget: Effect.Effect<void>
   /** The acknowledged history that was seen last. */
   readonly lastSeen: () => string | undefined
+  /** What the comparison with what this process acknowledged gave, while a change is unacknowledged. */
+  readonly comparison: () => Comparison
   /** Judges what was asked elsewhere. */
   readonly judge: (seen: HistoryState) => boolean
 }
 
-const makeWatch = (
-  history: StoreHistory["Service"],
-  { isEmbedded, scope }: { readonly isEmbedded: boolean; readonly scope: Scope.Scope }
-): Watch => {
-  const report = makeReport()
+interface WatchOptions {
+  readonly isEmbedded: boolean
+  /** How many acknowledged ends of mandates are remembered, and those that the store does not have. */
+  readonly missing: Effect.Effect<
+    { readonly compared: number; readonly lacking: ReadonlyArray<MissingHead> },
+    StoreUnavailable
+  >
+  readonly scope: Scope.Scope
+}
+
+const makeWatch = (history: StoreHistory["Service"], { isEmbedded, missing, scope }: WatchOptions): Watch => {
+  let comparison: Comparison = { compared: 0, missing: 0 }
+  // Once for each change. A store that cannot say it is asked again by the operator.
+  const compare = Effect.ignore(
+    Effect.tap(missing, ({ compared, lacking }) => {
+      comparison = { compared, missing: lacking.length }
+      return compared === 0 ? Effect.void : logMissing(compared, lacking)
+    })
+  )
+  const report = makeReport(compare)
   let acknowledgedAt: bigint | undefined
   const forget = Effect.sync(() => {
     acknowledgedAt = undefined
@@ -107,6 +163,7 @@ const makeWatch = (
     state,
     demand,
     forget,
+    comparison: () => comparison,
     lastSeen: () => lastSeenHistory,
     judge: (seen) => rejectReverted(seen).isAcknowledged
   }
@@ -118,7 +175,8 @@ const makeWatch = (
  */
 const withWatch = <Others>(
   ports: Context.Context<GuardedPorts | Others>,
-  { demand, forget, state }: Watch
+  { comparison, demand, forget, state }: Watch,
+  heads: RecordedHeads
 ): Context.Context<GuardedPorts | Others> => {
   const guard =
     <Query, A, E>(operation: (query: Query) => Effect.Effect<A, E | StoreUnavailable>) =>
@@ -135,7 +193,12 @@ const withWatch = <Others>(
   const cleaning = Context.get(ports, StoreCleaning)
   const health = Context.get(ports, StoreHealth)
   return ports.pipe(
-    Context.add(MandateStore, { ...mandates, append: guard(mandates.append) }),
+    Context.add(MandateStore, {
+      ...mandates,
+      append: guard((change: StreamChange) =>
+        Effect.tap(mandates.append(change), () => Effect.sync(() => heads.note(change)))
+      )
+    }),
     Context.add(EventFeed, { read: guard(feed.read) }),
     Context.add(SubjectStore, { ...subjects, replace: guard(subjects.replace) }),
     Context.add(DueLeases, { ...leases, take: guard(leases.take) }),
@@ -149,7 +212,9 @@ const withWatch = <Others>(
     Context.add(StoreHealth, {
       faults: Effect.gen(function* () {
         const faults = yield* health.faults
-        return (yield* state).isAcknowledged ? faults : [...faults, HISTORY_FAULT]
+        return (yield* state).isAcknowledged
+          ? faults
+          : [...faults, `${HISTORY_FAULT}${comparisonText(comparison())}`]
       })
     })
   )
@@ -163,11 +228,20 @@ const withWatch = <Others>(
 export const guardHistory = <Others>(
   ports: Context.Context<GuardedPorts | Others>,
   isEmbedded: boolean,
-  clients?: Pick<PostgresClients, "schema" | "server">
+  clients?: Pick<PostgresClients, "schema" | "reads" | "server">
 ): Effect.Effect<Context.Context<GuardedPorts | Others>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const watch = makeWatch(Context.get(ports, StoreHistory), { isEmbedded, scope })
+    const heads = makeRecordedHeads()
+    const missingOf = clients === undefined ? undefined : makeMissingHeads(clients)
+    const missing = Effect.suspend(() => {
+      const noted = missingOf === undefined ? [] : heads.list()
+      return Effect.map(missingOf?.(noted) ?? Effect.succeed([]), (lacking) => ({
+        compared: noted.length,
+        lacking
+      }))
+    })
+    const watch = makeWatch(Context.get(ports, StoreHistory), { isEmbedded, missing, scope })
     // An unreachable store is reported by the operations that need it.
     const look = Effect.ignore(watch.state)
     yield* look
@@ -177,5 +251,5 @@ export const guardHistory = <Others>(
     }
     if (!isEmbedded)
       yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(CHECK_INTERVAL), look)))
-    return withWatch(ports, watch)
+    return withWatch(ports, watch, heads)
   })

@@ -1,0 +1,97 @@
+import type { MissingRecords } from "@svc/store-postgres/diagnosis/MissingRecords"
+import { Console, Effect } from "effect"
+import { comparedStoresConfig } from "../config/Config.ts"
+import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { counted } from "../doctor/Check.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
+import type { Command } from "./Command.ts"
+import { readOptions } from "./CommandOptions.ts"
+import { textTable } from "./TextTable.ts"
+
+/** Whether the other database has anything that this one has not. */
+export const isMissingAny = ({
+  authorizations,
+  mandates,
+  operator_commands: commands
+}: MissingRecords): boolean => mandates.length + authorizations.length + commands.length > 0
+
+const byOrganization = ({ authorizations, mandates }: MissingRecords) => {
+  const ids = [...new Set(mandates.map(({ organization_id: id }) => id))]
+  return ids.map((id) => {
+    const its = mandates.filter(({ organization_id: of }) => of === id)
+    return {
+      organization_id: id,
+      mandates: its.length,
+      missing_mandates: its.filter(({ events_here: here }) => here === 0).length,
+      missing_events: its.reduce((sum, { missing }) => sum + missing.length, 0),
+      authorizations: authorizations.filter(({ organization_id: of }) => of === id).length
+    }
+  })
+}
+
+/** What is missing, as a person reads it. */
+const textOf = (found: MissingRecords): string => {
+  const { authorizations, mandates, mandates_compared: compared, operator_commands: commands } = found
+  if (!isMissingAny(found)) return `nothing is missing: ${counted(compared, "mandate")} compared`
+  const tables = [
+    textTable(
+      ["ORGANIZATION", "MANDATES", "OF THEM GONE", "EVENTS", "AUTHORIZATIONS"],
+      byOrganization(found).map((one) => Object.values(one).map(String))
+    ),
+    textTable(
+      ["MANDATE", "EVENTS THERE", "HERE", "MISSING EVENTS"],
+      mandates.map(
+        ({ events_here: here, events_there: there, has_diverged: diverged, mandate_id: id, missing }) => [
+          id,
+          String(there),
+          `${here}${diverged ? ", others in their place" : ""}`,
+          missing.map(({ type }) => type).join(" ")
+        ]
+      )
+    ),
+    textTable(
+      ["AUTHORIZATION", "STATE THERE", "STATE HERE"],
+      authorizations.map(({ authorization_id: id, state_here: here, state_there: there }) => [
+        id,
+        there,
+        here ?? "missing"
+      ])
+    ),
+    textTable(
+      ["OPERATOR", "COMMAND", "ORGANIZATION"],
+      commands.map(({ command, operator, organization_id: organization }) => [
+        operator,
+        command,
+        organization
+      ])
+    )
+  ]
+  return [...tables.filter((table) => table.includes("\n")), `${counted(compared, "mandate")} compared`].join(
+    "\n\n"
+  )
+}
+
+/** `svc store missing`: what a lost database had that the store has not. */
+export const missingCommand: Command = {
+  name: "store missing",
+  help: helpOf(
+    `svc store missing: lists what another database has and the store has not, such as a lost primary and the standby that took
+its place: mandates and their events, authorizations that are not there or have another state, and commands of operators.
+Reads both and changes neither. The other one may be a standby, or a lost primary that was started as one.
+
+  --json   prints JSON: {"mandates_compared", "organizations", "mandates", "authorizations", "operator_commands"}
+
+Exits 0 if nothing is missing, 1 if something is.`,
+    SETTINGS_OF.storeAndOther
+  ),
+  run: Effect.fnUntraced(function* (words) {
+    const { json } = yield* readOptions({ json: "flag" }, words)
+    const { other, store } = yield* comparedStoresConfig
+    const { compareStores } = yield* Effect.promise(() => import("../doctor/ComparedStores.ts"))
+    const found = yield* compareStores(store, other)
+    yield* Console.log(
+      json ? JSON.stringify({ ...found, organizations: byOrganization(found) }, null, 2) : textOf(found)
+    )
+    if (isMissingAny(found)) return yield* new CheckFailed({})
+  })
+}
