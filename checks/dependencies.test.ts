@@ -44,6 +44,7 @@ const ROOMS_OF_ADAPTERS: Readonly<Record<string, ReadonlyArray<string>>> = {
   "@svc/guarded-http": ["webhook"],
   "@svc/http-server": ["programs", "approval", "organization", "webhook", "engine", "Refusals"],
   "@svc/identity-jwt": ["organization"],
+  "@svc/kms": [],
   "@svc/passkey-webauthn": ["approval"],
   "@svc/signer": ["engine"],
   "@svc/store-memory": ["mandate", "webhook", "approval", "organization", "engine"],

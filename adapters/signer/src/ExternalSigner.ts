@@ -8,9 +8,9 @@ import { isP256PublicKey, P256_SIGNATURE_BYTES } from "@svc/protocol/crypto/P256
 import { type JsonWebKeyEs256, publicKeyToJwk } from "@svc/protocol/evidence/KeySet"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Data, Effect, Layer } from "effect"
-import { toLowS } from "./LowS.ts"
 import { PROBE, pointOfJwk } from "./SigningKey.ts"
 import { VIEW_LIFETIME_SECONDS } from "./StoredSigner.ts"
+import { verifiedSignature } from "./VerifiedSignature.ts"
 
 /** A public P-256 key as a JWK. Other members are ignored: its `kid` in evidence is its RFC 7638 thumbprint. */
 export interface PublicP256Jwk {
@@ -130,12 +130,12 @@ const makeSign = (signer: ExternalSigner, publicKey: Uint8Array) =>
     const fault = signatureFault(answer)
     if (fault !== undefined)
       return yield* new ExternalSignatureInvalid({ detail: `the signer's answer is no signature: ${fault}` })
-    const signature = Uint8Array.from(answer as Uint8Array)
-    return p256.verify(signature, digest, publicKey, { prehash: false, lowS: false, format: "compact" })
-      ? toLowS(signature)
-      : yield* new ExternalSignatureInvalid({
-          detail: "the signer's signature does not verify with signer.publicJwk"
-        })
+    return (
+      verifiedSignature(Uint8Array.from(answer as Uint8Array), digest, publicKey) ??
+      (yield* new ExternalSignatureInvalid({
+        detail: "the signer's signature does not verify with signer.publicJwk"
+      }))
+    )
   })
 
 /** A signature of a signer: what is signed is kept, in case the signer wants to see it. */

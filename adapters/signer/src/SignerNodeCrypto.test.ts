@@ -137,7 +137,7 @@ describe("toLowS", () => {
       const data = new Uint8Array([1, 2, 3])
       const signing = begin()
       signing.update(data)
-      const signature = signing.finish()
+      const signature = yield* signing.signature
       const s = BigInt(`0x${Buffer.from(signature.subarray(32)).toString("hex")}`)
       const mirrored = withS(P256_ORDER - s)
       mirrored.set(signature.subarray(0, 32))

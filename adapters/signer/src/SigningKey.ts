@@ -40,20 +40,19 @@ export interface OpenSignature {
 /** Begins a signature with ES256. */
 export type BeginSignature = () => OpenSignature
 
-/** A private key that is ready to sign, and its public half. */
+/** A private key that is ready to sign, wherever it is, and its public half. */
 export interface SigningKey {
   readonly published: JsonWebKeyEs256
-  readonly begin: BeginSignature
+  readonly begin: () => Signing
 }
 
-/** A signature as the port has it; `admit` is waited for before it is given. */
-export const signingOf = (
-  begin: BeginSignature,
-  admit: Effect.Effect<unknown, SignerUnavailable> = Effect.void
-): Signing => {
+/** A signature as the port has it. */
+const signingOf = (begin: BeginSignature): Signing => {
   const { finish, update } = begin()
-  const signed = Effect.try({ try: finish, catch: (cause) => new SignerUnavailable({ cause }) })
-  return { update, signature: Effect.andThen(admit, signed) }
+  return {
+    update,
+    signature: Effect.try({ try: finish, catch: (cause) => new SignerUnavailable({ cause }) })
+  }
 }
 
 /** What a new signer signs on trial. */
@@ -99,10 +98,12 @@ export const readSigningKey = (
       const { kty, crv, x, y, d } = Redacted.value(redacted)
       const publicKey = pointOfJwk({ kty, crv, x, y })
       if (publicKey === undefined || scalarOf(d) === undefined) return undefined
-      const key = { published: publicKeyToJwk(publicKey), begin: implement({ kty, crv, x, y, d }) }
-      const probe = key.begin()
+      const begin = implement({ kty, crv, x, y, d })
+      const probe = begin()
       probe.update(PROBE)
-      return verifyP256({ publicKey, signature: probe.finish(), data: PROBE }) ? key : undefined
+      return verifyP256({ publicKey, signature: probe.finish(), data: PROBE })
+        ? { published: publicKeyToJwk(publicKey), begin: () => signingOf(begin) }
+        : undefined
     },
     // Error messages of the library may quote the private key.
     catch: () => new SigningKeyInvalid({ detail: "the signing key cannot be read" })
@@ -146,7 +147,7 @@ export const signerOfKeys = (
     const key = yield* readSigningKey(keys.signing, implement)
     const keySet = yield* publishedKeySet(key.published, keys.published)
     return Signer.of({
-      current: Effect.succeed({ kid: key.published.kid, begin: () => signingOf(key.begin) }),
+      current: Effect.succeed({ kid: key.published.kid, begin: key.begin }),
       keySet: Effect.succeed(keySet)
     })
   })

@@ -1,7 +1,8 @@
 import { sharedRun } from "@svc/domain/engine/SharedRun"
+import { KeyManagementUnavailable } from "@svc/domain/ports/KeyManagement"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { SealBroken, type SecretSealer } from "@svc/domain/ports/SecretSealer"
-import { Signer, SignerUnavailable } from "@svc/domain/ports/Signer"
+import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { Signer, SignerUnavailable, type Signing } from "@svc/domain/ports/Signer"
 import {
   isWithdrawn,
   type SigningKeyList,
@@ -10,10 +11,10 @@ import {
 } from "@svc/domain/ports/SigningKeyRecords"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Clock, Context, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option, Result } from "effect"
 import { type CurrentSigningKey, makeOpenedSigningKeys } from "./OpenedSigningKeys.ts"
-import { readPublished, type SigningKeyInvalid, signingOf } from "./SigningKey.ts"
-import { makeSigningKey, openSigningKey } from "./StoredSigningKey.ts"
+import { readPublished, type SigningKeyInvalid } from "./SigningKey.ts"
+import { makeSigningKey, type SigningKeyFault } from "./StoredSigningKey.ts"
 
 /** How long a view of the records is used, in seconds, and so how late a process may publish a change. */
 export const VIEW_LIFETIME_SECONDS = 5n
@@ -54,53 +55,99 @@ const hasRetiredKeys = ({ keys, now }: View): boolean => {
 }
 
 const unavailable = Effect.mapError(
-  (cause: StoreUnavailable | SealBroken | SigningKeyInvalid) => new SignerUnavailable({ cause })
+  (cause: StoreUnavailable | SigningKeyFault) =>
+    new SignerUnavailable({ cause: "detail" in cause ? cause.detail : cause })
 )
 
-/** What `GET /readyz` says if this process cannot open the current signing key. */
-const UNOPENED = "The master key does not open the current signing key:"
+/** Longest that `GET /readyz` waits for a key management service. */
+const HEALTH_TIMEOUT = "1 second"
 
-/** The health of the store, including whether this process can open the current signing key. */
+/** What `GET /readyz` says if this process cannot use the current signing key. */
+const unusable = (fault: SigningKeyFault, consequence: string): ReadonlyArray<string> => {
+  switch (fault._tag) {
+    // What does not answer for now costs evidence alone, and no process would answer better.
+    case "KeyManagementUnavailable":
+      return []
+    case "KeyManagementRefused":
+      return [`The key management service refuses to sign with the current signing key: ${consequence}.`]
+    default:
+      return [`The master key does not open the current signing key: ${consequence}.`]
+  }
+}
+
+/** The health of the store, including whether this process can use the current signing key. */
 const withSigningHealth = (
   store: StoreHealth["Service"],
-  currentKey: Effect.Effect<CurrentSigningKey, StoreUnavailable | SealBroken | SigningKeyInvalid>
+  currentKey: Effect.Effect<CurrentSigningKey, StoreUnavailable | SigningKeyFault>
 ): StoreHealth["Service"] => ({
   faults: Effect.gen(function* () {
     const faults = yield* store.faults
     const fault = yield* currentKey.pipe(
-      Effect.map(({ isFallback }) => (isFallback ? [`${UNOPENED} the one before it signs.`] : [])),
-      Effect.catchTag(["SealBroken", "SigningKeyInvalid"], () =>
-        Effect.succeed([`${UNOPENED} no evidence is signed.`])
+      Effect.timeoutOrElse({ duration: HEALTH_TIMEOUT, orElse: () => Effect.undefined }),
+      Effect.map((current) =>
+        current?.fallbackFor === undefined ? [] : unusable(current.fallbackFor, "the one before it signs")
+      ),
+      Effect.catchTag(
+        ["SealBroken", "SigningKeyInvalid", "KeyManagementRefused", "KeyManagementUnavailable"],
+        (refused) => Effect.succeed(unusable(refused, "no evidence is signed"))
       )
     )
     return [...faults, ...fault]
   })
 })
 
-/** Warns once about each pending key that this process cannot open. */
-const makePendingWarning = () => {
+/** Warns once about each pending key that this process cannot use. */
+const makePendingWarning = ({ open }: ReturnType<typeof makeOpenedSigningKeys>) => {
   const warned = new Set<string>()
   return Effect.fnUntraced(function* ({ keys, now }: View) {
     for (const record of keys) {
       const { kid } = record.publicJwk
       if (record.signsFrom === undefined || record.signsFrom <= now || warned.has(kid)) continue
-      const attempt = yield* Effect.exit(openSigningKey(record))
-      if (Exit.isSuccess(attempt)) continue
+      const attempt = yield* Effect.result(open(record))
+      // One that does not answer now is tried again.
+      if (Result.isSuccess(attempt) || attempt.failure instanceof KeyManagementUnavailable) continue
       warned.add(kid)
+      const who = attempt.failure._tag === "KeyManagementRefused" ? "key management service" : "master key"
       yield* Effect.annotateLogs(
-        Effect.logWarning("the master key does not open the signing key that is to sign next"),
+        Effect.logWarning(
+          who === "master key"
+            ? "the master key does not open the signing key that is to sign next"
+            : "the key management service refuses to sign with the signing key that is to sign next"
+        ),
         { kid, signs_from: formatNanos(record.signsFrom) }
       )
     }
   })
 }
 
+/** A signature that is given once `admit` allows it. */
+const admittedBy = (
+  admit: Effect.Effect<unknown, SignerUnavailable>,
+  { signature, update }: Signing
+): Signing => ({ update, signature: Effect.tap(signature, () => admit) })
+
+/** A key that this process can never use must fail the start rather than the first evidence. */
+const checkStart = Effect.fnUntraced(function* (
+  currentKey: Effect.Effect<CurrentSigningKey, StoreUnavailable | SigningKeyFault>
+) {
+  const fault = yield* currentKey.pipe(
+    Effect.map(({ fallbackFor }) => fallbackFor),
+    Effect.catchTag("KeyManagementUnavailable", (away) => Effect.succeed(away))
+  )
+  if (fault === undefined) return
+  if (!(fault instanceof KeyManagementUnavailable)) return yield* fault
+  yield* Effect.logWarning(
+    "the key management service does not answer: evidence is refused until it does",
+    fault.detail
+  )
+})
+
 const makeSigner = Effect.gen(function* () {
   const context = yield* Effect.context<SigningKeyRecords | SecretSealer>()
   const records = yield* SigningKeyRecords
   const scope = yield* Effect.scope
   const opened = makeOpenedSigningKeys()
-  const warnOfPending = makePendingWarning()
+  const warnOfPending = makePendingWarning(opened)
   let view = yield* firstView
 
   const isFresh = Effect.map(
@@ -117,7 +164,7 @@ const makeSigner = Effect.gen(function* () {
     const current = hasRetiredKeys(seen)
       ? yield* Effect.option(opened.currentAt(seen.keys, seen.now))
       : Option.none()
-    if (Option.isSome(current) && !current.value.isFallback) {
+    if (Option.isSome(current) && current.value.fallbackFor === undefined) {
       // Ignored: another process may have done so, or the next read will.
       yield* Effect.ignore(records.forgetBefore(current.value.key.published.kid))
     }
@@ -135,8 +182,7 @@ const makeSigner = Effect.gen(function* () {
       return yield* opened.currentAt(seen.keys, earliestStoreTime(seen, yield* Clock.monotonicTimeNanos))
     }).pipe(Effect.provideContext(context))
   const currentKey = currentKeyIn(freshView)
-  // A master key that does not open the current key must fail the start rather than the first evidence.
-  if ((yield* currentKey).isFallback) return yield* new SealBroken({ purpose: "signing_key" })
+  yield* checkStart(currentKey)
 
   const admitted = (kid: string) =>
     Effect.flatMap(unavailable(readAgain), ({ keys }) =>
@@ -149,7 +195,7 @@ const makeSigner = Effect.gen(function* () {
     // Read as a signature begins and before it is given, since what a withdrawn key signs would not verify.
     current: Effect.map(unavailable(currentKeyIn(readAgain)), ({ key: { begin, published } }) => ({
       kid: published.kid,
-      begin: () => signingOf(begin, admitted(published.kid))
+      begin: () => admittedBy(admitted(published.kid), begin())
     })),
     // While the store is unreachable, the last known key set is published.
     keySet: Effect.map(
@@ -175,6 +221,6 @@ const makeSigner = Effect.gen(function* () {
  */
 export const layer: Layer.Layer<
   Signer | StoreHealth,
-  SigningKeyInvalid | SealBroken | StoreUnavailable,
+  SigningKeyFault | StoreUnavailable,
   SigningKeyRecords | SecretSealer | StoreHealth
 > = Layer.effectContext(makeSigner)

@@ -16,6 +16,7 @@ const WORDS: Readonly<Record<string, (fault: Tagged) => string>> = {
     `the schema was made with partitions: ${String(present)}, and ${String(expected)} are asked for`,
   RootCertificateUnreadable: ({ file }) =>
     `the file ${String(file)}, which url names as sslrootcert, cannot be read`,
+  KeyManagementRefused: ({ detail }) => `the signing key: ${String(detail)}`,
   ExternalSignatureInvalid: ({ detail }) => String(detail),
   IdentityKeysUnsuitable: ({ fault, organization }) =>
     `the identity keys of the organization ${String(organization)} cannot be used: ${String(fault)}`,

@@ -45,15 +45,20 @@ const signEvidence = (number: number) =>
 /**
  * What every `Signer` keeps (part 7): ES256 in 64 bytes, low-S, by a key of the key set, whose members
  * are exactly the seven public ones. Signatures are checked by the protocol's own verifier and by Web
- * Crypto. `layer` must be able to sign.
+ * Crypto. `layer` must be able to sign; one that asks over a network may
+ * make fewer `signatures`.
  */
-export const signerSuite = (name: string, layer: Layer.Layer<Signer, unknown>): void => {
+export const signerSuite = (
+  name: string,
+  layer: Layer.Layer<Signer, unknown>,
+  signatures = SIGNATURES
+): void => {
   describe(`Signer: ${name}`, () => {
-    it.effect(`signs ${SIGNATURES} envelopes in 64 bytes, low-S, that verify as evidence`, () =>
+    it.effect(`signs ${signatures} envelopes in 64 bytes, low-S, that verify as evidence`, () =>
       Effect.gen(function* () {
         const keySet = yield* (yield* Signer).keySet
         const seen = new Set<string>()
-        for (let number = 0; number < SIGNATURES; number++) {
+        for (let number = 0; number < signatures; number++) {
           const { kid, signature, envelope } = yield* signEvidence(number)
           assert.strictEqual(signature.length, SIGNATURE_BYTES)
           assert.strictEqual(envelope.signature.length, SIGNATURE_CHARACTERS)
@@ -63,7 +68,7 @@ export const signerSuite = (name: string, layer: Layer.Layer<Signer, unknown>): 
           assert.strictEqual(verified.payloadText, payloadText(number))
           seen.add(envelope.signature)
         }
-        assert.strictEqual(seen.size, SIGNATURES)
+        assert.strictEqual(seen.size, signatures)
       }).pipe(Effect.provide(layer))
     )
 

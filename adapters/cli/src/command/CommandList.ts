@@ -70,6 +70,10 @@ const GROUPS: ReadonlyArray<Group> = [
     load: () => storeCommands(import("./SigningKeyCommands.ts").then((module) => module.signingKeyCommands))
   },
   {
+    summaries: { "master-key create": "prints a new master key, encrypted in a key management service" },
+    load: async () => [(await import("./MasterKeyCreateCommand.ts")).masterKeyCreateCommand]
+  },
+  {
     summaries: {
       "master-key rewrap": "seals what the store keeps secret under a new master key"
     },

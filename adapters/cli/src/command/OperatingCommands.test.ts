@@ -4,9 +4,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { fakeAwsKms } from "@svc/kms/test/FakeAwsKms"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Console, Effect, Result } from "effect"
+import { vi } from "vitest"
 import { besideStore, makeSampleData } from "../../test/SampleData.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { StartFault } from "../start/StartFault.ts"
@@ -97,6 +99,10 @@ describe("docs/configuration.md: the operating commands", () => {
         const commands = commandsOf(PAGE)
         assert.isAbove(commands.length, 10)
         const place = yield* folder
+        const kms = yield* fakeAwsKms
+        vi.stubEnv("AWS_ENDPOINT_URL_KMS", kms.endpoint)
+        vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+        vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret")
         const file = (name: string, text: string) => {
           writeFileSync(join(place, name), text)
           return join(place, name)
@@ -108,7 +114,8 @@ describe("docs/configuration.md: the operating commands", () => {
               keys: [generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey.export({ format: "jwk" })]
             })
           ),
-          secret: file("secret", LIVE.SVC_WEBHOOK_SECRET)
+          secret: file("secret", LIVE.SVC_WEBHOOK_SECRET),
+          "aws-kms:arn:aws:kms:...": `aws-kms:${kms.addKey().arn}`
         }
         const context = yield* Effect.context<PostgresPorts>()
         const ran: Array<string> = []

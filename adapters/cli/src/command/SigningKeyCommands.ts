@@ -5,11 +5,13 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/domain/ports/SigningKeyRecords"
+import * as KeyManagementOnDemand from "@svc/kms/KeyManagementOnDemand"
 import { formatNanos, type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import { makeSigningKey, openSigningKey } from "@svc/signer/StoredSigningKey"
-import { Effect, Exit, Layer } from "effect"
+import { makeManagedSigningKey, makeSigningKey, managedNameOf } from "@svc/signer/StoredSigningKey"
+import { Effect, Exit, Layer, Option } from "effect"
 import { masterKeyConfig } from "../config/Config.ts"
+import { managedKeyFault } from "../config/MasterKeySetting.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, usageFault } from "../start/StartFault.ts"
 import { readOptions, requiredOption } from "./CommandOptions.ts"
@@ -53,7 +55,7 @@ type MasterKeys = Effect.Success<typeof masterKeyConfig>
 const sealerOf = (keys: SecretSealerNodeCrypto.MasterKeys) => Layer.orDie(SecretSealerNodeCrypto.layer(keys))
 
 const isOpenedBy = (record: SigningKeyRecord, keys: SecretSealerNodeCrypto.MasterKeys) =>
-  Effect.map(Effect.exit(Effect.provide(openSigningKey(record), sealerOf(keys))), Exit.isSuccess)
+  Effect.map(Effect.exit(Effect.provide(managedNameOf(record), sealerOf(keys))), Exit.isSuccess)
 
 /**
  * Servers must be able to open a new key when it begins to sign. They are known to have the master key that opens the
@@ -70,16 +72,64 @@ const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyLis
   )
 })
 
+/** Where a new signing key is made: in a key management service, in the store, or where the current one is. */
+interface Place {
+  readonly kms: string | undefined
+  readonly stored: boolean
+}
+
+const readPlace = ({ kms, stored }: Place): Effect.Effect<Place, StartFault> =>
+  kms !== undefined && stored
+    ? Effect.fail(usageFault("--kms and --stored exclude each other"))
+    : Effect.succeed({ kms, stored })
+
+/** A key management service makes its keys itself, so the next one must be named. */
+const checkPlace = Effect.fnUntraced(function* (
+  { keys, now }: SigningKeyList,
+  { kms, stored }: Place,
+  masterKeys: MasterKeys
+) {
+  const signing = signingKeyAt(keys, now)
+  if (kms !== undefined || stored || signing === undefined) return
+  const managed = yield* Effect.option(Effect.provide(managedNameOf(signing), sealerOf(masterKeys)))
+  if (Option.isNone(managed) || managed.value === undefined) return
+  return yield* usageFault(
+    `the signing key is ${managed.value}: name the next one with --kms, or have it made in the store with --stored`
+  )
+})
+
+/** The key that is to sign, in its place. */
+const newKey = Effect.fnUntraced(function* (
+  { keys }: SigningKeyList,
+  { kms }: Place,
+  masterKeys: MasterKeys
+) {
+  if (kms === undefined) return yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
+  const key = yield* makeManagedSigningKey(kms).pipe(
+    Effect.mapError((fault) => managedKeyFault("the signing key", fault)),
+    Effect.provide([sealerOf(masterKeys), KeyManagementOnDemand.layer])
+  )
+  return keys.some(({ publicJwk }) => publicJwk.kid === key.publicJwk.kid)
+    ? yield* usageFault("this key is or was a signing key already; svc signing-key list shows all of them")
+    : key
+})
+
+const PLACE_HELP = `  --kms <key>   a key in a key management service: aws-kms:<ARN> (ECC_NIST_P256, SIGN_VERIFY), or
+                azure-key-vault:<identifier> (EC or EC-HSM, P-256)
+  --stored      a key in the store, in place of one in a key management service`
+
 const rotationPendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
   new StartFault({
     line: `the key ${pending.kid} is published and signs from ${formatNanos(pending.signsFrom)}; rotate after that, or with --now`,
     exitCode: EXIT_TEMPORARY
   })
 
-const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, masterKeys: MasterKeys) {
+const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Place, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
-  yield* checkMasterKey(yield* records.list, masterKeys)
-  const key = yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
+  const known = yield* records.list
+  yield* checkMasterKey(known, masterKeys)
+  yield* checkPlace(known, place, masterKeys)
+  const key = yield* newKey(known, place, masterKeys)
   const when = isImmediate ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
   const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
     Effect.fail(rotationPendingFault(pending))
@@ -96,13 +146,15 @@ restart. Withdraw a compromised key instead (svc signing-key withdraw). While a 
 new key is sealed under SVC_MASTER_KEY, which must be the one that sealed the current signing key, so that every server can
 open it.
 
-  --now   for a suspected compromise: the new key signs at once, and a pending key is withdrawn`,
+  --now         for a suspected compromise: the new key signs at once, and a pending key is withdrawn
+${PLACE_HELP}`,
     SETTINGS_OF.storeAndMasterKey
   ),
   plan: Effect.fnUntraced(function* (words) {
-    const { now } = yield* readOptions({ now: "flag" }, words)
+    const { now, ...given } = yield* readOptions({ now: "flag", kms: "one", stored: "flag" }, words)
+    const place = yield* readPlace(given)
     const keys = yield* masterKeyConfig
-    return Effect.succeed({ organization: "", act: rotateKey(now, keys) })
+    return Effect.succeed({ organization: "", act: rotateKey(now, place, keys) })
   })
 }
 
@@ -140,10 +192,16 @@ retired (published, private half removed) or withdrawn (out of the key set). A t
 /** An RFC 7638 thumbprint (SHA-256, base64url), which may begin with a hyphen like an option. */
 const KID = /^[A-Za-z0-9_-]{43}$/u
 
-const withdrawKey = Effect.fnUntraced(function* (kid: string, masterKeys: MasterKeys) {
+/** Whether a key signed before another did, and so is not replaced when it is withdrawn. */
+const isRetired = (kid: string, list: SigningKeyList): boolean =>
+  list.keys.some((key) => key.publicJwk.kid === kid && ["retired", "withdrawn"].includes(stateOf(key, list)))
+
+const withdrawKey = Effect.fnUntraced(function* (kid: string, place: Place, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
-  yield* checkMasterKey(yield* records.list, masterKeys)
-  const successor = yield* Effect.orDie(Effect.provide(makeSigningKey, sealerOf(masterKeys)))
+  const known = yield* records.list
+  yield* checkMasterKey(known, masterKeys)
+  if (!isRetired(kid, known)) yield* checkPlace(known, place, masterKeys)
+  const successor = yield* newKey(known, place, masterKeys)
   const { signing, withdrawnAt } = yield* Effect.catchTag(
     records.withdraw(kid, successor),
     "SigningKeyUnknown",
@@ -161,7 +219,11 @@ always one that signs; a pending key is withdrawn with it. Evidence is then sign
 longer verifies, so fetch again what is needed. Servers drop the key from the key set within 5 s, without a restart; caches
 of the key set may hold it for another 300 s.
 
-  --reason <text>   the reason, for the operator log`,
+  --reason <text>   the reason, for the operator log
+
+Where the key that replaces it is made:
+
+${PLACE_HELP}`,
     SETTINGS_OF.storeAndMasterKey
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -172,10 +234,14 @@ of the key set may hold it for another 300 s.
         "the kid of the key is missing, or is none: svc signing-key withdraw <kid> --reason <text>; svc signing-key list shows them"
       )
     }
-    const { reason } = yield* readOptions({ reason: "one" }, words.toSpliced(place, 1))
+    const { reason, ...given } = yield* readOptions(
+      { reason: "one", kms: "one", stored: "flag" },
+      words.toSpliced(place, 1)
+    )
+    const successor = yield* readPlace(given)
     yield* requiredOption(reason, "reason")
     const keys = yield* masterKeyConfig
-    return Effect.succeed({ organization: "", act: withdrawKey(kid, keys) })
+    return Effect.succeed({ organization: "", act: withdrawKey(kid, successor, keys) })
   })
 }
 

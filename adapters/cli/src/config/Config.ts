@@ -5,6 +5,7 @@ import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAdd
 import type { OtlpTracesOptions } from "@svc/telemetry/OtlpTraces"
 import { Effect, type LogLevel, type Redacted, Result } from "effect"
 import { configurationFault, type StartFault, validateAll } from "../start/StartFault.ts"
+import { type MasterKeySetting, openMasterKeySetting } from "./MasterKeySetting.ts"
 import { invalidSetting, optional, required } from "./Setting.ts"
 import {
   API_KEY,
@@ -138,8 +139,24 @@ const readServerPorts = Effect.gen(function* () {
   return isTaken ? yield* invalidSetting(METRICS_PORT) : { ...ports, metricsPort }
 })
 
+/** The master keys themselves. A key management service is asked once the settings are valid. */
+const openMasterKeys = Effect.fnUntraced(function* <Previous extends MasterKeySetting | undefined>(keys: {
+  readonly current: MasterKeySetting
+  readonly previous: Previous
+}) {
+  const { previous } = keys
+  return {
+    current: yield* openMasterKeySetting(MASTER_KEY.name, keys.current),
+    previous: (previous === undefined
+      ? undefined
+      : yield* openMasterKeySetting(MASTER_KEY_PREVIOUS.name, previous)) as Previous extends undefined
+      ? undefined
+      : Redacted.Redacted<Uint8Array>
+  }
+})
+
 /** Settings of `svc serve`; fails with every missing or invalid one. */
-export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
+export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.flatMap(
   validateAll({
     environment: required(ENVIRONMENT),
     store: withPartitions(required(SERVED_STORE)),
@@ -155,7 +172,14 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.map(
     traces: tracesConfig,
     logLevel: required(LOG_LEVEL)
   }),
-  ({ origins, ports, ...others }) => ({ ...others, ...origins, ...ports })
+  ({ masterKey, masterKeyPrevious, origins, ports, ...others }) =>
+    Effect.map(openMasterKeys({ current: masterKey, previous: masterKeyPrevious }), (keys) => ({
+      ...others,
+      ...origins,
+      ...ports,
+      masterKey: keys.current,
+      masterKeyPrevious: keys.previous
+    }))
 )
 
 /** The store of commands that work on the store alone. */
@@ -173,13 +197,13 @@ export const environmentConfig: Effect.Effect<"test" | "live", StartFault> = req
 export const masterKeyConfig = validateAll({
   current: required(MASTER_KEY),
   previous: optional(MASTER_KEY_PREVIOUS)
-})
+}).pipe(Effect.flatMap(openMasterKeys))
 
 /** The master keys of a change from the previous to the current one. */
 export const rewrapConfig = validateAll({
   current: required(MASTER_KEY),
   previous: required(MASTER_KEY_PREVIOUS)
-})
+}).pipe(Effect.flatMap(openMasterKeys))
 
 /** Whether loopback addresses are allowed for webhooks and key sets. */
 export const loopbackConfig = readLoopback

@@ -3,6 +3,7 @@ import { WEBHOOK_RETENTION_DAYS as DEFAULT_RETENTION_DAYS } from "@svc/domain/wo
 import { DEFAULT_RATE } from "@svc/http-server/gate/RateLimit"
 import { parseTrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { MAX_PARTITIONS } from "@svc/store-postgres/MaxPartitions"
+import { MASTER_KEY_FORM, parseMasterKeySetting } from "./MasterKeySetting.ts"
 import { parsePort } from "./Port.ts"
 import type { Setting } from "./Setting.ts"
 import {
@@ -10,7 +11,6 @@ import {
   oneOfWords,
   parseApiKey,
   parseLogLevel,
-  parseMasterKey,
   parseOrigin,
   parsePartitions,
   parseRate,
@@ -114,17 +114,17 @@ export const MASTER_KEY = {
   name: "SVC_MASTER_KEY",
   fileName: "SVC_MASTER_KEY_FILE",
   meaning: "Master key, under which secrets in the store are sealed.",
-  form: "32 bytes as unpadded base64url",
-  parse: parseMasterKey
+  form: MASTER_KEY_FORM,
+  parse: parseMasterKeySetting
 } as const satisfies Setting<unknown>
 
 export const MASTER_KEY_PREVIOUS = {
   name: "SVC_MASTER_KEY_PREVIOUS",
   fileName: "SVC_MASTER_KEY_PREVIOUS_FILE",
   meaning: "Previous master key; it only opens what was sealed under it.",
-  form: "32 bytes as unpadded base64url",
+  form: MASTER_KEY_FORM,
   isOptional: true,
-  parse: parseMasterKey
+  parse: parseMasterKeySetting
 } as const satisfies Setting<unknown>
 
 export const RATE_LIMIT = {

@@ -8,10 +8,11 @@ import {
   SigningKeyRecords,
   signingKeyAt
 } from "@svc/domain/ports/SigningKeyRecords"
+import * as KeyManagementOnDemand from "@svc/kms/KeyManagementOnDemand"
 import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
-import { openSigningKey } from "@svc/signer/StoredSigningKey"
-import { Effect, Exit, Result } from "effect"
+import { managedNameOf, openSigningKey } from "@svc/signer/StoredSigningKey"
+import { Effect, Option, Result } from "effect"
 import { forEachSecret, placeOfSecret, sealerOf } from "../command/StoredSecrets.ts"
 import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
 
@@ -63,6 +64,10 @@ export const masterKeyCheck: Check<SecretFacts> = {
 interface OpenedKey {
   readonly key: SigningKeyRecord
   readonly isOpened: boolean
+  /** Its name in a key management service, if it is in one. */
+  readonly managed?: string | undefined
+  /** What the service says in place of a signature. */
+  readonly refusal?: string | undefined
 }
 
 export interface SigningFacts extends SigningKeyList {
@@ -78,10 +83,14 @@ export const signingFacts = Effect.fnUntraced(function* (
   const opened = (key: SigningKeyRecord | undefined) =>
     key === undefined
       ? Effect.undefined
-      : Effect.map(
-          Effect.exit(Effect.provideService(openSigningKey(key), SecretSealer, sealer)),
-          (exit): OpenedKey => ({ key, isOpened: Exit.isSuccess(exit) })
-        )
+      : Effect.gen(function* () {
+          const managed = Option.getOrUndefined(yield* Effect.option(managedNameOf(key)))
+          const attempt = yield* Effect.result(openSigningKey(key))
+          const fault = Result.isFailure(attempt) ? attempt.failure : undefined
+          const refusal =
+            managed !== undefined && fault !== undefined && "detail" in fault ? fault.detail : undefined
+          return { key, isOpened: fault === undefined, managed, refusal } satisfies OpenedKey
+        }).pipe(Effect.provideService(SecretSealer, sealer), Effect.provide(KeyManagementOnDemand.layer))
   const next = list.keys.find((key) => !isWithdrawn(key) && (key.signsFrom ?? 0n) > list.now)
   return {
     ...list,
@@ -97,6 +106,11 @@ const OLD_KEY_DAYS = 400n
 const MASTER_KEY_REMEDY =
   "set the master key that sealed it, or, if that is gone, run svc signing-key withdraw on it with the present one"
 
+const MANAGED_REMEDY =
+  "see that the key is enabled, that the credentials here may sign with it, and that this machine reaches the service"
+
+const placeOf = ({ managed }: OpenedKey): string => (managed === undefined ? "" : ` (${managed})`)
+
 const ageInDays = (key: SigningKeyRecord, now: bigint): bigint => {
   const from = key.signsFrom === 0n ? key.createdAt : (key.signsFrom ?? key.createdAt)
   return (now - from) / NANOS_PER_SECOND / SECONDS_PER_DAY
@@ -111,12 +125,14 @@ export const signingKeyCheck: Check<SigningFacts> = {
         : failed("no key signs", "run svc signing-key rotate --now")
     }
     const { kid } = signing.key.publicJwk
+    if (signing.refusal !== undefined)
+      return failed(`${kid}, which signs, does not sign here: ${signing.refusal}`, MANAGED_REMEDY)
     if (!signing.isOpened)
       return failed(`the master key does not open ${kid}, which signs`, MASTER_KEY_REMEDY)
     const days = ageInDays(signing.key, now)
     return days > OLD_KEY_DAYS
       ? warning(`${kid} has signed for ${days} days`, "run svc signing-key rotate")
-      : ok(`${kid} signs, for ${counted(Number(days), "day")}`)
+      : ok(`${kid} signs, for ${counted(Number(days), "day")}${placeOf(signing)}`)
   }
 }
 
@@ -126,8 +142,13 @@ export const pendingKeyCheck: Check<SigningFacts> = {
     if (pending === undefined) return ok("no other key is announced")
     const { kid } = pending.key.publicJwk
     const from = formatNanos(pending.key.signsFrom ?? 0n)
+    if (pending.refusal !== undefined)
+      return failed(
+        `${kid}, which signs from ${from}, does not sign here: ${pending.refusal}`,
+        MANAGED_REMEDY
+      )
     return pending.isOpened
-      ? ok(`${kid} signs from ${from}`)
+      ? ok(`${kid} signs from ${from}${placeOf(pending)}`)
       : failed(
           `the master key does not open ${kid}, which signs from ${from}`,
           "set the master key that sealed it before then"

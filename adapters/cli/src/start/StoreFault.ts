@@ -17,6 +17,7 @@ export interface StoreFailure {
   readonly exposure?: "owner" | "mode"
   readonly settings?: ReadonlyArray<string>
   readonly line?: string
+  readonly detail?: string
   readonly present?: number
   readonly expected?: number
   readonly cause?: unknown
@@ -62,6 +63,10 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
       return ignoredSettingsFault(address!, failure.settings ?? [])
     case "SealBroken":
       return configurationFault("the master key does not open the signing key that the store keeps")
+    case "KeyManagementRefused":
+      return configurationFault(`the signing key: ${failure.detail}`)
+    case "KeyManagementUnavailable":
+      return temporaryFault(`the signing key: ${failure.detail}`)
     case "SigningKeyInvalid":
       return configurationFault("the signing key that the store keeps is not usable")
     default:

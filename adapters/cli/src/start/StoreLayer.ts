@@ -92,8 +92,14 @@ const addressOf = (store: StoreSetting): PostgresAddress | undefined =>
 const storedSigner = (store: StoreSetting) =>
   Layer.unwrap(
     Effect.map(
-      Effect.promise(() => import("@svc/signer/StoredSigner")),
-      (StoredSigner) => failingWithStartFault(StoredSigner.layer, addressOf(store))
+      Effect.promise(() =>
+        Promise.all([import("@svc/signer/StoredSigner"), import("@svc/kms/KeyManagementOnDemand")])
+      ),
+      ([StoredSigner, KeyManagementOnDemand]) =>
+        Layer.provide(
+          failingWithStartFault(StoredSigner.layer, addressOf(store)),
+          KeyManagementOnDemand.layer
+        )
     )
   )
 
