@@ -2,6 +2,7 @@ import { baseline } from "./migrations/Baseline.ts"
 import { cleanedRows } from "./migrations/CleanedRows.ts"
 import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
 import { partitions } from "./migrations/Partitions.ts"
+import { removedMandates } from "./migrations/RemovedMandates.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
 import { secretTables } from "./migrations/SecretTables.ts"
 import { wakeColumns } from "./migrations/WakeColumns.ts"
@@ -40,7 +41,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 5, name: "cleaned_rows", statements: cleanedRows },
   { id: 6, name: "secret_tables", statements: secretTables },
   { id: 7, name: "webhook_bounds", statements: webhookBounds },
-  { id: 8, name: "partitions", statements: partitions }
+  { id: 8, name: "partitions", statements: partitions },
+  { id: 9, name: "removed_mandates", statements: removedMandates }
 ]
 
 /** A schema's name as it is written in statements. */

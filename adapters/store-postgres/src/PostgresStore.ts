@@ -4,6 +4,7 @@ import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EndedMandates } from "@svc/domain/ports/EndedMandates"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
@@ -17,6 +18,7 @@ import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { StoreStatistics } from "@svc/domain/ports/StoreStatistics"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { WaitingDeliveries } from "@svc/domain/ports/WaitingDeliveries"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import {
   type Cause,
@@ -55,6 +57,7 @@ import {
   type SchemaUnknown
 } from "./Migrate.ts"
 import { makeCleaning } from "./ports/PostgresCleaning.ts"
+import { makeEndedMandates } from "./ports/PostgresEndedMandates.ts"
 import { makeEventFeed } from "./ports/PostgresFeed.ts"
 import { makeStoreHealth } from "./ports/PostgresHealth.ts"
 import { makeDueLeases } from "./ports/PostgresLeases.ts"
@@ -66,6 +69,7 @@ import { makeSealedSecrets } from "./ports/PostgresSealedSecrets.ts"
 import { makeSigningKeyRecords } from "./ports/PostgresSigningKeys.ts"
 import { makeStoreStatistics } from "./ports/PostgresStatistics.ts"
 import { makeSubjects } from "./ports/PostgresSubjects.ts"
+import { makeWaitingDeliveries } from "./ports/PostgresWaitingDeliveries.ts"
 import { makeWebhooks } from "./ports/PostgresWebhooks.ts"
 
 /** The default schema of the store. */
@@ -257,6 +261,8 @@ export type PostgresPorts =
   | OrganizationDirectory
   | StoreHistory
   | StoreStatistics
+  | EndedMandates
+  | WaitingDeliveries
 
 /** The append of the port. Changes that arrive while others are under way share a statement. */
 const makeGroupedAppend = (
@@ -302,6 +308,8 @@ export const portsWith = (
     Context.add(OrganizationDirectory, makeOrganizationDirectory(clients)),
     Context.add(StoreHistory, makeStoreHistory(clients)),
     Context.add(StoreStatistics, makeStoreStatistics(clients)),
+    Context.add(EndedMandates, makeEndedMandates(clients)),
+    Context.add(WaitingDeliveries, makeWaitingDeliveries(clients)),
     Context.add(StreamTurns, makeTurns())
   )
 }

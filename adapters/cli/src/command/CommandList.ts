@@ -89,14 +89,32 @@ const GROUPS: ReadonlyArray<Group> = [
       "webhook-endpoint list": "lists the webhook endpoints of an organization",
       "webhook-endpoint deliveries": "lists the deliveries to a webhook endpoint with their attempts",
       "webhook-endpoint redeliver": "delivers again what a webhook endpoint missed",
+      "webhook-endpoint purge": "gives up the deliveries that wait for a webhook endpoint",
       "event list": "lists the events of all mandates of an organization"
     },
     load: () =>
       storeCommands(
-        Promise.all([import("./SupportCommands.ts"), import("./RedeliveryCommands.ts")]).then(
-          ([{ supportCommands }, { redeliveryCommands }]) => [...supportCommands, ...redeliveryCommands]
-        )
+        Promise.all([
+          import("./SupportCommands.ts"),
+          import("./RedeliveryCommands.ts"),
+          import("./PurgeCommand.ts")
+        ]).then(([{ supportCommands }, { redeliveryCommands }, { purgeCommands }]) => [
+          ...supportCommands,
+          ...redeliveryCommands,
+          ...purgeCommands
+        ])
       )
+  },
+  {
+    summaries: { "events tail": "prints the events of an organization as they come" },
+    load: async () => [(await import("./TailCommand.ts")).tailCommand]
+  },
+  {
+    summaries: {
+      "mandate archive":
+        "writes the evidence of ended mandates to a folder or bucket, and may remove their rows"
+    },
+    load: () => storeCommands(import("./ArchiveCommands.ts").then((module) => module.archiveCommands))
   },
   {
     summaries: { "operator-log": "prints the commands that operators ran on the store" },

@@ -13,10 +13,12 @@ import { besideStore, makeSampleData } from "../../test/SampleData.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
+import { archiveCommands } from "./ArchiveCommands.ts"
 import { historyCommands } from "./HistoryCommands.ts"
 import { masterKeyCommands } from "./MasterKeyCommands.ts"
 import { operatorLogCommands } from "./OperatorLogCommands.ts"
 import { organizationCommands } from "./OrganizationCommands.ts"
+import { purgeCommands } from "./PurgeCommand.ts"
 import { redeliveryCommands } from "./RedeliveryCommands.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
 import { runStoreCommand } from "./StoreCommand.ts"
@@ -64,6 +66,8 @@ const STORE_COMMANDS = [
   ...operatorLogCommands,
   ...supportCommands,
   ...redeliveryCommands,
+  ...archiveCommands,
+  ...purgeCommands,
   ...historyCommands
 ]
 

@@ -7,6 +7,7 @@ import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect, Logger } from "effect"
 import { storeConfig } from "../config/Config.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
+import { CheckFailed } from "../start/RunCommand.ts"
 import { type StartFault, validateAll } from "../start/StartFault.ts"
 import { storageLayer } from "../start/StoreLayer.ts"
 import type { Command } from "./Command.ts"
@@ -30,6 +31,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
   /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
   readonly textOf?: (answer: object) => string
+  /** Whether what is printed is bad news, so that the command exits 1. */
+  readonly isFailure?: (answer: object) => boolean
   /** The same for a person at a terminal alone: programs that read the output have JSON without asking for it. */
   readonly terminalTextOf?: (answer: object) => string
 }
@@ -109,5 +112,6 @@ export const asCommand = (command: StoreCommand): Command => ({
         Effect.provide(work, storageLayer(store, { migrations: "require" }))
       ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(printedText(command, words, answer, process.stdout.isTTY === true))
+      if (command.isFailure?.(answer) === true) return yield* new CheckFailed({})
     })
 })

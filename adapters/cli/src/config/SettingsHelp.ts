@@ -1,3 +1,4 @@
+import { ARCHIVE_SETTINGS } from "./ArchiveSettings.ts"
 import { OPEN_TELEMETRY_SETTINGS } from "./OpenTelemetrySettings.ts"
 import type { Setting } from "./Setting.ts"
 import {
@@ -84,7 +85,8 @@ export const SETTINGS_OF = {
   storeAndOther: [SERVER_STORE, OTHER_STORE],
   storeAndEnvironment: [LASTING_STORE, ENVIRONMENT],
   organization: [LASTING_STORE, ENVIRONMENT, WEBHOOK_ALLOW_LOOPBACK],
-  storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS]
+  storeAndMasterKey: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS],
+  archive: [LASTING_STORE, MASTER_KEY, MASTER_KEY_PREVIOUS, ...ARCHIVE_SETTINGS]
 } as const satisfies Readonly<Record<string, ReadonlyArray<Setting<unknown>>>>
 
 /** Begins the list of settings in the help of a command. */

@@ -1,5 +1,6 @@
 import { sharedRun } from "@svc/domain/engine/SharedRun"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
+import { EndedMandates } from "@svc/domain/ports/EndedMandates"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore, StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import type { Organizations } from "@svc/domain/ports/Organizations"
@@ -8,6 +9,7 @@ import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { type DatabaseIdentity, type HistoryState, StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
+import { WaitingDeliveries } from "@svc/domain/ports/WaitingDeliveries"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
@@ -84,7 +86,7 @@ const makeReport = (onChange: Effect.Effect<void>) => {
   }
 }
 
-type GuardedPorts = Exclude<StoragePorts, Organizations> | StoreHistory
+type GuardedPorts = Exclude<StoragePorts, Organizations> | StoreHistory | EndedMandates | WaitingDeliveries
 
 interface Watch {
   readonly state: Effect.Effect<HistoryState, StoreUnavailable>
@@ -192,6 +194,8 @@ const withWatch = <Others>(
   const webhooks = Context.get(ports, WebhookStore)
   const cleaning = Context.get(ports, StoreCleaning)
   const health = Context.get(ports, StoreHealth)
+  const ended = Context.get(ports, EndedMandates)
+  const waiting = Context.get(ports, WaitingDeliveries)
   return ports.pipe(
     Context.add(MandateStore, {
       ...mandates,
@@ -209,6 +213,8 @@ const withWatch = <Others>(
       leaseDue: guard(webhooks.leaseDue)
     }),
     Context.add(StoreCleaning, { clean: guard(cleaning.clean) }),
+    Context.add(EndedMandates, { ...ended, remove: guard(ended.remove) }),
+    Context.add(WaitingDeliveries, { ...waiting, giveUp: guard(waiting.giveUp) }),
     Context.add(StoreHealth, {
       faults: Effect.gen(function* () {
         const faults = yield* health.faults

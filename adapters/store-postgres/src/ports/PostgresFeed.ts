@@ -28,7 +28,7 @@ interface FeedRow {
 /**
  * Every transaction in progress has a number of at least `xmin` of the snapshot, and so have the events that it records.
  * Lengths are known without reading the texts. Reading continues from a position only if its history is the current one and
- * its event still exists. After a restore it does not: an event recorded in its place has another id.
+ * its event still exists, or went with its mandate. After a restore it does not: an event recorded in its place has another id.
  */
 const READ = `with place as materialized (
   select (select h.history from {schema}.history h order by h.ordinal desc limit 1) as history, $7::text = '' or (
@@ -38,6 +38,9 @@ const READ = `with place as materialized (
     ) and exists (
       select from {schema}.event e where e.organization = $1::text and e.mandate = $3::text and e.seq = $4::bigint
         and e.position = $2::bigint and e.id = $8::text
+      union all
+      select from {schema}.removed_mandate r where r.organization = $1::text and r.mandate = $3::text
+        and r.seq >= $4::bigint and r.event_ids[$4::bigint] = $8::text
     )
   ) as goes_on
 )

@@ -22,11 +22,14 @@ import { leaseDue } from "./streams/LeaseDue.ts"
 import { leaseTable } from "./streams/LeaseTable.ts"
 import { loadStream } from "./streams/LoadStream.ts"
 import { releaseLeases } from "./streams/ReleaseLeases.ts"
+import { removedMandateTable } from "./streams/RemovedMandateTable.ts"
+import { removeMandate } from "./streams/RemoveMandate.ts"
 import { streamTables } from "./streams/StreamTables.ts"
 import { takeClaims } from "./streams/TakeClaims.ts"
 import { addWebhookDelivery } from "./webhooks/AddWebhookDelivery.ts"
 import { changeWebhookEndpoint } from "./webhooks/ChangeWebhookEndpoint.ts"
 import { fanOut } from "./webhooks/FanOut.ts"
+import { giveUpWebhookDeliveries } from "./webhooks/GiveUpWebhookDeliveries.ts"
 import { leaseWebhookAttempts } from "./webhooks/LeaseWebhookAttempts.ts"
 import { recordWebhookEnds } from "./webhooks/RecordWebhookEnds.ts"
 import { replaceWebhookEndpoint } from "./webhooks/ReplaceWebhookEndpoint.ts"
@@ -44,7 +47,8 @@ const TABLES = [
   signingKeyTable,
   operatorLogTable,
   historyTable,
-  partitioningTable
+  partitioningTable,
+  removedMandateTable
 ]
 
 const FUNCTIONS = [
@@ -64,6 +68,8 @@ const FUNCTIONS = [
   leaseWebhookAttempts,
   recordWebhookEnds,
   cleanOrganizations,
+  removeMandate,
+  giveUpWebhookDeliveries,
   putApiKey,
   rotateSigningKey,
   withdrawSigningKey,

@@ -158,7 +158,7 @@ const settleListed = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, StoreUnavailable, MandateStore | Randomness> {
   for (const mandate of due.slice(0, DUE_STREAMS_PER_LIST)) {
     yield* readStream({ organization, stream: { mandate } }).pipe(
-      // Streams are never removed, so a missing one is a fault of the store.
+      // Only streams with nothing due are ever removed, so a missing one is a fault of the store.
       Effect.catchTag("NotFound", (cause) => Effect.fail(new StoreUnavailable({ cause })))
     )
   }
