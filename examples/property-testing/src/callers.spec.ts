@@ -1,7 +1,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import * as fc from "fast-check"
-import { testService } from "svc/testkit"
+import { hostileRequests, testService } from "svc/testkit"
 import { checkLinearizability, clockTimes, mandateInputs, proposalInputs } from "svc/testkit/properties"
 
 test("callers at once are answered as if one came after the other", async () => {
@@ -25,4 +25,14 @@ test("an action is allowed by what the end user saw, at whatever time", async ()
     await service.close()
   })
   await fc.assert(property, { numRuns: 10 })
+})
+
+test("what stands in front of the service lets every refusal through", async () => {
+  const service = await testService({ webhooks: false })
+  const { key: apiKey } = await service.createApiKey(service.organization)
+  for (const { code, request, wrong } of hostileRequests({ url: "http://localhost:3000/mandates", apiKey })) {
+    const problem = await (await service.fetch(request())).json()
+    assert.equal(problem.code, code, wrong)
+  }
+  await service.close()
 })

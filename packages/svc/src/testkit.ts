@@ -18,6 +18,7 @@ export type {
 } from "@svc/testkit/StoreConformance"
 export type { PortName } from "@svc/testkit/store-contract/ContractCases"
 export { type StoreCall, type StoreFault, withFaults } from "./testkit/FaultyStore.ts"
+export { type HostileRequest, hostileRequests } from "./testkit/HostileRequests.ts"
 export type { CalendarDuration, CalendarOptions, ManualClock } from "./testkit/ManualClock.ts"
 export { checkStore, type MakeStore, type StoreTime, storeContract } from "./testkit/StoreContract.ts"
 export {

@@ -9,6 +9,7 @@ import {
   commit,
   created,
   DAY,
+  ENDS,
   HOUR,
   MINUTE,
   MONTHLY,
@@ -122,6 +123,20 @@ describe("use of periods that ended", () => {
       [0n]
     )
     assert.strictEqual(committed.stream.mandate.totals.committedAmount, 1000n)
+  })
+})
+
+describe("a late report", () => {
+  it("counts in the periods of its authorization that go on, and in none that has ended", () => {
+    const lateIn = (proposed: bigint, reported: bigint) => {
+      const told = after(after(active, propose(1, { window: 60 }), proposed), commit(1), reported)
+      return told.stream.mandate.periods.map(({ counters }) => counters.lateAmount)
+    }
+    assert.deepStrictEqual(lateIn(STARTS + HOUR, STARTS + 2n * HOUR), [1000n])
+    assert.deepStrictEqual(lateIn(STARTS + HOUR, STARTS + DAY + SECOND), [])
+    // The last period is shown for good, so that what counted in it after its end would be seen.
+    assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS - MINUTE), [1000n])
+    assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS + SECOND), [0n])
   })
 })
 

@@ -235,7 +235,9 @@ export class MandateAudit {
       this.#commitments.set(key, event.authorization_id)
     }
     if (event.type === "authorization.outcome_conflict" && event.data.late) this.#rare.count("late report")
-    if (event.type === "authorization.committed") this.#checkOpening(before, mandate, event)
+    if (event.type === "authorization.committed") this.#checkOpening(before, mandate, event, event.data)
+    if (event.type === "authorization.outcome_conflict" && event.data.reported === "COMMITTED")
+      this.#checkOpening(before, mandate, event, event.data.content)
     entry.recount.append(mandate, text)
     const counted = entry.recount.mandates.get(mandate)
     if (counted === undefined) return
@@ -244,9 +246,14 @@ export class MandateAudit {
     entry.dueAt = due === undefined ? Number.POSITIVE_INFINITY : Number(due.at / NANOS_PER_MICRO)
   }
 
-  /** A commit opens the commitment that its authorization was proposed with. */
-  #checkOpening(before: CountedMandate | undefined, mandate: string, event: Recorded): void {
-    const opening = Buffer.from(event.data.commitment_opening, "base64url")
+  /** A commit opens the commitment that its authorization was proposed with, also one that comes too late. */
+  #checkOpening(
+    before: CountedMandate | undefined,
+    mandate: string,
+    event: Recorded,
+    report: Recorded
+  ): void {
+    const opening = Buffer.from(report.commitment_opening, "base64url")
     const commitment = createHash("sha256").update(COMMITMENT).update(opening).digest("base64url")
     const isOpened = before?.authorizations.get(event.authorization_id)?.commitment === commitment
     this.#findings.check("commits open their commitments", isOpened, `${mandate}: ${event.authorization_id}`)

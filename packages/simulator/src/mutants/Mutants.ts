@@ -246,5 +246,11 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     file: DELIVERY,
     find: "  delivery.open === undefined &&\n",
     replace: ""
+  },
+  {
+    name: "a commit may open another commitment",
+    file: DECIDE,
+    find: "opening === undefined || !openingMatches(opening, authorization.commitment)",
+    replace: "opening === undefined"
   }
 ]
