@@ -20,7 +20,8 @@ interface CommonOptions {
 
 interface ServerOptions extends CommonOptions {
   /**
-   * `postgres://user:password@host:port/database`, for connections of the service's own. It takes the parameters of libpq for
+   * `postgres://user:password@host:port/database`, for connections of the service's own. It may list several hosts,
+   * `postgres://user:password@db1:5432,db2:5432/database`, of which the one that takes writes is used. It takes the parameters of libpq for
    * encryption (`sslmode`, `sslrootcert`), `connect_timeout` and `application_name`, and refuses those that it does not know.
    */
   readonly url: string
