@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Console, Effect } from "effect"
+import { MASTER_KEY_FORM } from "../config/MasterKeySetting.ts"
 import type { StartFault } from "../start/StartFault.ts"
 import { apiKeyCommands } from "./ApiKeyCommands.ts"
 import { COMMANDS } from "./CommandList.ts"
@@ -140,7 +141,7 @@ describe("svc", () => {
       const key = { SVC_MASTER_KEY: "A".repeat(43) }
       assert.deepStrictEqual(yield* faultOf({}, "worker"), [
         78,
-        `SVC_STORE is missing; ${form}\nSVC_MASTER_KEY is missing; it must be 32 bytes as unpadded base64url`
+        `SVC_STORE is missing; ${form}\nSVC_MASTER_KEY is missing; it must be ${MASTER_KEY_FORM}`
       ])
       const server =
         "SVC_STORE must be a postgres:// URL: a folder or memory is opened by one process alone, which brings its schema up to date and works on it by itself"
