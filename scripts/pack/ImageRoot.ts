@@ -11,6 +11,7 @@ import {
 } from "node:fs"
 import { dirname, join, relative, sep } from "node:path"
 import { buildSync } from "esbuild"
+import { ROOT } from "../../checks/Imports.ts"
 import { type PublishedNames, publishedName } from "./PackageNames.ts"
 
 const COMMAND = "svc"
@@ -64,6 +65,8 @@ const reachedFrom = (program: string): ReadonlyArray<string> => {
     mainFields: ["main"],
     // Node loads what esbuild would leave out because its package says that loading it has no effect.
     ignoreAnnotations: true,
+    // Clients of a KMS are for whoever installs them beside the packages: the image has those of this repository.
+    nodePaths: [join(ROOT, MODULES)],
     external: [...LEFT_OUT, ...LEFT_OUT.map((name) => `${name}/*`)],
     logLevel: "error",
     tsconfigRaw: {}

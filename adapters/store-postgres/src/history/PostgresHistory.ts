@@ -79,7 +79,7 @@ export const admissionBy =
   ): Admission =>
   (session) =>
     Effect.flatMap(
-      session.executeUnprepared(inSchema(STATE_IN_SESSION, schema), [known() ?? null], undefined),
+      session.execute(inSchema(STATE_IN_SESSION, schema), [known() ?? null], undefined),
       (rows) => {
         const [row] = rows as ReadonlyArray<StateRow & { readonly o_is_standby: boolean }>
         if (row!.o_is_standby) return Effect.fail(refusedIn(new Error("the database is a standby")))
