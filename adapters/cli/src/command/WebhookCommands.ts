@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises"
-import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { formatInstant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import {
   verifyWebhookSignature,
   WEBHOOK_TOLERANCE_SECONDS,
@@ -124,7 +124,7 @@ Prints the result in one line. Exits 0 if the signature is valid, 1 if it is not
       yield* Console.log(given.json ? JSON.stringify({ valid: false, reason, detail }) : `invalid: ${detail}`)
       return yield* new CheckFailed({})
     }
-    const signedAt = formatNanos(BigInt(verified.success.timestamp) * NANOS_PER_SECOND)
+    const signedAt = formatInstant(BigInt(verified.success.timestamp) * NANOS_PER_SECOND)
     yield* Console.log(
       given.json ? JSON.stringify({ valid: true, signed_at: signedAt }) : `valid: signed at ${signedAt}`
     )

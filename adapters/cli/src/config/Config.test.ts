@@ -384,7 +384,8 @@ describe("settings in files", () => {
         Effect.map(read(workerConfig, { SVC_STORE: URL_WITH_PASSWORD, ...env }), (result) =>
           Result.isFailure(result) ? result.failure.line : ""
         )
-      const form = "SVC_MASTER_KEY_FILE: its content must be 32 bytes as unpadded base64url"
+      const form =
+        "SVC_MASTER_KEY_FILE: its content must be 32 bytes as unpadded base64url, or what svc master-key create --kms printed"
       for (const content of ["", "s3cret", `${MASTER_KEY}\n\n`])
         assert.strictEqual(yield* line({ SVC_MASTER_KEY_FILE: yield* withFile(content) }), form)
       const path = yield* withFile(MASTER_KEY)
