@@ -4,6 +4,7 @@ import type { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateSt
 import type { Randomness } from "@svc/domain/ports/Randomness"
 import { Signer } from "@svc/domain/ports/Signer"
 import { readEvidence } from "@svc/domain/programs/Evidence"
+import type { KeySet } from "@svc/protocol/evidence/KeySet"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { verifyEvidence } from "@svc/verifier"
 import { Data, Effect, Result } from "effect"
@@ -66,10 +67,15 @@ const currentEvidence = Effect.fnUntraced(function* (
 })
 
 const currentKeySet = Effect.flatMap(Signer, ({ keySet }) =>
-  Effect.map(keySet, (keys) => bytesOf(keys)).pipe(
-    Effect.mapError(() => temporaryFault("the signing keys cannot be read now"))
-  )
+  Effect.mapError(keySet, () => temporaryFault("the signing keys cannot be read now"))
 )
+
+/** Those of the archived keys that the service publishes. Who can write to the archive could put keys of their own there. */
+const trustedAmong = (archived: unknown, published: KeySet): { readonly keys: ReadonlyArray<unknown> } => {
+  const { keys }: { readonly keys?: unknown } = Object(archived)
+  const isPublished = (key: unknown) => published.keys.some(({ kid }) => kid === Object(key).kid)
+  return { keys: Array.isArray(keys) ? keys.filter(isPublished) : [] }
+}
 
 /** Writes a file unless it is there from an earlier run, and gives what is there. */
 const kept = Effect.fnUntraced(function* <R>(
@@ -85,8 +91,8 @@ const kept = Effect.fnUntraced(function* <R>(
 
 /**
  * Writes the signed evidence of a mandate that has ended, the key set that it verifies with, and last of all a manifest of both.
- * What is there in the end, from this run or an earlier one, is read back and verified in full, up to the mandate's head. So a
- * run that was cut off anywhere is repeated, and what was begun is completed.
+ * What is there in the end, from this run or an earlier one, is read back and verified in full, up to the mandate's head and
+ * with keys that the service publishes. So a run that was cut off anywhere is repeated, and what was begun is completed.
  */
 export const archiveMandate = Effect.fn("archiveMandate")(function* (
   place: ArchivePlace,
@@ -98,9 +104,14 @@ export const archiveMandate = Effect.fn("archiveMandate")(function* (
   const [manifestName, evidenceName, keySetName] = [nameOf("manifest"), nameOf("evidence"), nameOf("jwks")]
   const before = yield* place.read(manifestName)
   const evidence = yield* kept(place, evidenceName, currentEvidence(organization, mandate))
-  const keySet = yield* kept(place, keySetName, currentKeySet)
+  const published = yield* currentKeySet
+  const keySet = yield* kept(
+    place,
+    keySetName,
+    Effect.sync(() => bytesOf(published))
+  )
 
-  const keys = yield* parsedFrom(keySetName, keySet)
+  const keys = trustedAmong(yield* parsedFrom(keySetName, keySet), published)
   const report = yield* Effect.promise(() =>
     verifyEvidence(evidence, keys, { organization, mandate, head: { seq, hash } })
   )

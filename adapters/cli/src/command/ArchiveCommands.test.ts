@@ -4,11 +4,15 @@ import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { formatInstant } from "@svc/protocol/Timestamp"
+import { generateSigningKey, signingKey } from "@svc/signer/SignerNodeCrypto"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { type Caller, harnessOrganization, makeCaller } from "@svc/testkit/ProgramHarness"
-import { newIdentifier } from "@svc/testkit/StoreFixtures"
-import { ConfigProvider, Console, Effect, Fiber, Layer, Redacted } from "effect"
+import { DAY, newIdentifier } from "@svc/testkit/StoreFixtures"
+import { verifyEvidence } from "@svc/verifier"
+import { Clock, ConfigProvider, Console, Effect, Fiber, Layer, Redacted } from "effect"
 import { CREDENTIALS, REGION, startFakeBucket } from "../../test/FakeBucket.ts"
 import { besideStore, makeEndpoint, monthlyBody } from "../../test/SampleData.ts"
 import type { ArchivePlace } from "../archive/ArchivePlace.ts"
@@ -167,6 +171,38 @@ layer(Layer.merge(store, besideStore), { excludeTestServices: true, timeout: "12
       })
     )
 
+    it.effect(
+      "removes nothing of a mandate whose evidence others signed anew, with a key set of their own",
+      () =>
+        Effect.gen(function* () {
+          const caller = yield* newCaller
+          const root = yield* folder
+          const mandate = yield* revoked(caller)
+          yield* archive(caller, folderArchive(root), false)
+          const at = (name: string) => join(root, caller.organization.id, mandate, `2.${name}.json`)
+          const { begin, published } = yield* signingKey(yield* generateSigningKey)
+          const { payload, ...envelope } = JSON.parse(readFileSync(at("evidence"), "utf8"))
+          const header = encodeBase64Url(
+            new TextEncoder().encode(JSON.stringify({ alg: "ES256", kid: published.kid }))
+          )
+          const signing = begin()
+          signing.update(new TextEncoder().encode(`${header}.${payload}`))
+          const signature = encodeBase64Url(yield* signing.signature)
+          const forged = { ...envelope, protected: header, payload, signature }
+          const own = { keys: [published] }
+          const expected = { organization: caller.organization.id, mandate }
+          const report = yield* Effect.promise(() => verifyEvidence(forged, own, expected))
+          assert.strictEqual(report.verdict, "valid")
+          writeFileSync(at("evidence"), JSON.stringify(forged))
+          writeFileSync(at("jwks"), JSON.stringify(own))
+          rmSync(at("manifest"))
+          const result = yield* archive(caller, folderArchive(root), true)
+          assert.deepInclude(result, { archived: 0, archived_before: 0, removed: 0 })
+          assert.match(result.failed[0]!.reason, /does not verify: key/u)
+          assert.strictEqual((yield* caller.read(mandate)).state, "REVOKED")
+        })
+    )
+
     it.effect("keeps a mandate whose webhooks wait, until they are given up", () =>
       Effect.gen(function* () {
         const caller = yield* newCaller
@@ -214,6 +250,27 @@ layer(Layer.merge(store, besideStore), { excludeTestServices: true, timeout: "12
           [[...future], /--to is missing/u]
         ] as const) {
           assert.match((yield* faultOf(...words, ...given))[1], fault)
+        }
+      })
+    )
+
+    it.effect("takes the age by the clock of the store, too, where that of the machine is fast", () =>
+      Effect.gen(function* () {
+        const caller = yield* newCaller
+        yield* revoked(caller)
+        const clock = yield* Clock.Clock
+        const fast: Clock.Clock = Object.create(clock, {
+          currentTimeNanos: { value: Effect.map(clock.currentTimeNanos, (now) => now + 3n * DAY) }
+        })
+        const inFuture = Effect.provideService(Clock.Clock, fast)
+        const words = ["mandate", "archive", "--organization", caller.organization.id, "--to", "/nowhere"]
+        const deleting = [...words, "--ended-before", formatInstant((yield* clock.currentTimeNanos) + DAY)]
+        for (const given of [
+          [...words, "--older-than", "1"],
+          [...deleting, "--delete"]
+        ]) {
+          const listed = yield* run([...given, "--dry-run"]).pipe(inFuture)
+          assert.deepInclude(listed, { would_archive: 0 })
         }
       })
     )

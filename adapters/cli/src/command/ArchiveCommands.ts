@@ -1,5 +1,5 @@
 import { type EndedMandate, EndedMandates } from "@svc/domain/ports/EndedMandates"
-import type { MandateStore, StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { MandateStore, type StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { Randomness } from "@svc/domain/ports/Randomness"
 import type { Signer } from "@svc/domain/ports/Signer"
 import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -17,7 +17,7 @@ import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
 import { limitOption, readOptions, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
-import type { StoreCommand } from "./StoreCommand.ts"
+import type { Operation, StoreCommand } from "./StoreCommand.ts"
 
 /** Mandates that one run archives by default, and at most. */
 const DEFAULT_MANDATES = 1000
@@ -173,6 +173,16 @@ const endedBeforeOf = Effect.fnUntraced(function* (
   return instant
 })
 
+/**
+ * An instant that is so many days ago by the clock of the store, too, if it is not that old already: the clock of this machine
+ * may be fast, and what is removed does not come back.
+ */
+const alsoByStoreClock = Effect.fnUntraced(function* (archiving: Archiving, days: bigint) {
+  const { now } = yield* (yield* MandateStore).load({ organization: archiving.organization })
+  const latest = now - days * SECONDS_PER_DAY * NANOS_PER_SECOND
+  return archiving.endedBefore < latest ? archiving : { ...archiving, endedBefore: latest }
+})
+
 type MasterKeys = Effect.Success<typeof masterKeyConfig>
 
 /** The signer of the deployment, whose keys the store keeps. */
@@ -243,13 +253,16 @@ Example: svc mandate archive --organization org_... --older-than 400 --to s3://e
       isDeleting: options.delete,
       ...(options.subject === undefined ? {} : { subjectReference: options.subject })
     }
+    const days = BigInt(options["older-than"] ?? (options.delete ? LEAST_DAYS_TO_DELETE : 0))
     return Effect.as(findOrganization(given.organization), {
       organization: given.organization,
-      act: isDryRun
-        ? countEnded(archiving)
-        : archiveEnded(given.place, archiving).pipe(
-            Effect.provide(Layer.merge(signerOf(given.keys), RandomnessNodeCrypto.layer))
-          )
+      act: Effect.flatMap(alsoByStoreClock(archiving, days), (dated): Operation["act"] =>
+        isDryRun
+          ? countEnded(dated)
+          : archiveEnded(given.place, dated).pipe(
+              Effect.provide(Layer.merge(signerOf(given.keys), RandomnessNodeCrypto.layer))
+            )
+      )
     })
   })
 }

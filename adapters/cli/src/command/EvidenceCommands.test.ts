@@ -12,7 +12,10 @@ import {
   longLife,
   makeSigningKey,
   signingKey,
-  signPayload
+  signPayload,
+  singleBody,
+  tellJournal,
+  termsOf
 } from "@svc/testkit/EvidenceMaker"
 import { viewerPage } from "@svc/viewer"
 import { Console, Effect, Result } from "effect"
@@ -130,6 +133,22 @@ describe("svc evidence verify", () => {
       assert.include(stale.text, "Fetch the key set again")
       assert.strictEqual((yield* run(["verify", join(folder, "none"), "--jwks", jwks])).exitCode, 1)
     })
+  )
+
+  it.live(
+    "prints nothing of a caller's texts that a terminal obeys, or that looks like a line of its own",
+    () =>
+      Effect.gen(function* () {
+        const subject_reference = "user\u001b[2J\u001b[H\nvalid: evidence of mandate mnd_1\u009b8m\u202e"
+        const journal = tellJournal(termsOf(singleBody({}, { subject_reference })))
+        const told = file("told.json", bytesOf(signPayload(journal.payload(GENERATED))))
+        for (const json of [[], ["--json"]]) {
+          const { exitCode, text } = yield* run(["verify", told, "--jwks", jwks, ...json])
+          assert.strictEqual(exitCode, 0)
+          assert.match(text, /^[\n\P{C}\ufffd]+$/u)
+          assert.notMatch(text, /^valid: evidence of mandate mnd_1.8m/mu)
+        }
+      })
   )
 
   it.live("exits 2 for evidence of another mandate, organization, origin or head", () =>

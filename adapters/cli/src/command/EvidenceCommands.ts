@@ -16,6 +16,7 @@ import type { Command } from "./Command.ts"
 import { readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import { CannotRun, readEvidenceFile, readKeySet } from "./EvidenceFiles.ts"
 import { comparisonText, replayedText, reportText } from "./EvidenceText.ts"
+import { printableJson } from "./PrintableText.ts"
 
 const EXIT_CODES: Readonly<Record<Verdict, number>> = { valid: 0, invalid: 2, unsupported: 3 }
 
@@ -109,7 +110,7 @@ const readGiven = Effect.fnUntraced(function* (words: ReadonlyArray<string>, tak
   return { files, jwks, expectations, until: read.until, json: read.json }
 })
 
-const asJson = (value: unknown): string => JSON.stringify(value, null, 2)
+const asJson = (value: unknown): string => printableJson(value, 2)
 
 /** Ends the command as the verdict says. */
 const endWith = (verdict: Verdict): Effect.Effect<void, CheckFailed> =>
@@ -188,7 +189,7 @@ ${EXIT_HELP}`,
         }
         for (const step of events) {
           if (step.event.seq > last) break
-          yield* Console.log(json ? JSON.stringify(step) : replayedText(step))
+          yield* Console.log(json ? printableJson(step) : replayedText(step))
         }
       })
     )

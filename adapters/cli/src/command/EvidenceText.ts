@@ -10,10 +10,12 @@ import type {
   ReplayedEvent,
   Warning
 } from "@svc/verifier"
+import { printable } from "./PrintableText.ts"
 
 const LABEL_WIDTH = 14
 
-const row = (label: string, text: string): string => `  ${label.padEnd(LABEL_WIDTH)}${text}`
+// Whoever made the evidence, and be it forged, chose texts in it. None may look like a line of the report.
+const row = (label: string, text: string): string => printable(`  ${label.padEnd(LABEL_WIDTH)}${text}`)
 
 /** An amount in minor units, as decimal text, in major units where the currency has them. */
 const money = (amount: string, currency: string): string => {
@@ -65,7 +67,9 @@ const provedRows = (proved: Proved, kid: string | undefined): ReadonlyArray<stri
 }
 
 const warningRow = ({ authorization_id, code, detail, seq }: Warning): string =>
-  `  warning: ${code}${seq === undefined ? "" : `, event ${seq}`}${authorization_id === undefined ? "" : `, ${authorization_id}`}: ${detail}`
+  printable(
+    `  warning: ${code}${seq === undefined ? "" : `, event ${seq}`}${authorization_id === undefined ? "" : `, ${authorization_id}`}: ${detail}`
+  )
 
 const placeOf = ({ member, seq }: Fault): string =>
   [seq === undefined ? "" : `event ${seq}`, member].filter((part) => part !== "").join(" ")
@@ -73,7 +77,7 @@ const placeOf = ({ member, seq }: Fault): string =>
 const faultRows = ({ faults, name }: Check): ReadonlyArray<string> =>
   faults.map((fault) => {
     const place = placeOf(fault)
-    return `  fail: ${name}${place === "" ? "" : `, ${place}`}: ${fault.detail}`
+    return printable(`  fail: ${name}${place === "" ? "" : `, ${place}`}: ${fault.detail}`)
   })
 
 const INCIDENT = `This is no outage: the evidence is not what the service signed, or it is not of whom you expected. Treat it as a
@@ -86,7 +90,7 @@ verifies then. If not, the key was withdrawn, in which case evidence that is fet
 const UNSUPPORTED = `This verifier does not know the version or the passkey algorithm. Nothing is known to be wrong: use a newer one.`
 
 const headline = ({ proved, verdict }: EvidenceReport): string => {
-  if (verdict === "valid") return `valid: evidence of mandate ${proved?.mandate.id}`
+  if (verdict === "valid") return printable(`valid: evidence of mandate ${proved?.mandate.id}`)
   return verdict === "invalid"
     ? "INVALID: the evidence must not be relied on"
     : "unsupported: the evidence cannot be verified here"
@@ -97,7 +101,7 @@ const remedy = ({ checks, kid, verdict }: EvidenceReport): ReadonlyArray<string>
   if (verdict === "unsupported") return [UNSUPPORTED]
   const failed = checks.filter(({ status }) => status === "fail")
   const isKeyUnknown = failed.length === 1 && failed[0]?.faults[0]?.detail.includes("no key with the kid")
-  return isKeyUnknown ? [UNKNOWN_KEY.replace("%", kid ?? "of its header")] : [INCIDENT]
+  return isKeyUnknown ? [UNKNOWN_KEY.replace("%", () => printable(kid ?? "of its header"))] : [INCIDENT]
 }
 
 export const reportText = (report: EvidenceReport): string => {
@@ -129,7 +133,7 @@ export const replayedText = ({
   usage
 }: ReplayedEvent): string =>
   [
-    `${event.seq} ${event.occurred_at} ${event.type}`,
+    printable(`${event.seq} ${event.occurred_at} ${event.type}`),
     row("mandate", `${mandate_state}, version ${mandate_version}`),
     ...(authorization === undefined
       ? []

@@ -1,3 +1,4 @@
+import { printable } from "./PrintableText.ts"
 import { textTable } from "./TextTable.ts"
 
 /** A column of a list: its heading, and the member of an entry that it shows; `a.b` is a member of a member. */
@@ -18,9 +19,6 @@ const memberOf = (entry: unknown, path: string): unknown =>
           : undefined,
       entry
     )
-
-/** Texts of callers may hold what a terminal would obey, or what would break the row. */
-const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\ufffd")
 
 const cellOf = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined

@@ -6,6 +6,7 @@ import { counted } from "../doctor/Check.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
+import { printableJson } from "./PrintableText.ts"
 import { textTable } from "./TextTable.ts"
 
 /** Whether the other database has anything that this one has not. */
@@ -90,7 +91,7 @@ Exits 0 if nothing is missing, 1 if something is.`,
     const { compareStores } = yield* Effect.promise(() => import("../doctor/ComparedStores.ts"))
     const found = yield* compareStores(store, other)
     yield* Console.log(
-      json ? JSON.stringify({ ...found, organizations: byOrganization(found) }, null, 2) : textOf(found)
+      json ? printableJson({ ...found, organizations: byOrganization(found) }, 2) : textOf(found)
     )
     if (isMissingAny(found)) return yield* new CheckFailed({})
   })

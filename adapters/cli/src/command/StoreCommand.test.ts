@@ -31,6 +31,15 @@ const COMMANDS = [
   ...historyCommands
 ]
 
+describe("what is printed as JSON", () => {
+  it("holds nothing that a terminal obeys, and the same value", () => {
+    const answer = { text: "\u001b[2J\u009b2J\u007f\u202e\u2028\u{e0001}\n\u00e9", list: ["plain"] }
+    const text = printedText({}, [], answer)
+    assert.match(text, /^[\n\u0020-\u007e\u00e9]+$/u)
+    assert.deepStrictEqual(JSON.parse(text), answer)
+  })
+})
+
 const newFolder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-command-"))),
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))

@@ -11,6 +11,7 @@ import { CheckFailed } from "../start/RunCommand.ts"
 import { type StartFault, validateAll } from "../start/StartFault.ts"
 import { storageLayer } from "../start/StoreLayer.ts"
 import type { Command } from "./Command.ts"
+import { printableJson } from "./PrintableText.ts"
 
 /** What a command does to the store once it has been recorded. */
 export interface Operation {
@@ -98,7 +99,7 @@ export const printedText = (
   isTerminal = false
 ): string => {
   const text = isTerminal ? (terminalTextOf ?? textOf) : textOf
-  return text === undefined || words.includes("--json") ? JSON.stringify(answer, null, 2) : text(answer)
+  return text === undefined || words.includes("--json") ? printableJson(answer, 2) : text(answer)
 }
 
 /** The command of `svc` that runs on the store that `SVC_STORE` names and prints its result. */

@@ -10,6 +10,7 @@ import { type StartFault, validateAll } from "../start/StartFault.ts"
 import type { Command } from "./Command.ts"
 import { oneOf, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
+import { printableJson } from "./PrintableText.ts"
 import { asCommand, type StoreCommand } from "./StoreCommand.ts"
 import { faultOfRefusal } from "./SupportCommands.ts"
 
@@ -76,7 +77,7 @@ const latestCursor = Effect.fnUntraced(function* (organization: string) {
 
 const lineOf = (event: FeedEvent, json: boolean): string =>
   json
-    ? JSON.stringify(event)
+    ? printableJson(event)
     : [
         event.occurred_at,
         event.type.padEnd(TYPE_WIDTH),

@@ -1,4 +1,8 @@
-import { type MissingRecords, missingRecords } from "@svc/store-postgres/diagnosis/MissingRecords"
+import {
+  isSameDatabase,
+  type MissingRecords,
+  missingRecords
+} from "@svc/store-postgres/diagnosis/MissingRecords"
 import { connect, connectReadOnly, DEFAULT_SCHEMA } from "@svc/store-postgres/PostgresStore"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -29,6 +33,11 @@ export const compareStores = Effect.fnUntraced(
       yield* Effect.mapError(there.unsafe("select 1").unprepared, (fault) =>
         databaseFault(fault, lost.address)
       )
+      if (yield* isSameDatabase({ here, there })) {
+        return yield* configurationFault(
+          "SVC_OTHER_STORE must name another database than SVC_STORE: name the server itself, not an address that moves"
+        )
+      }
       return yield* missingRecords({ here, there, schema: DEFAULT_SCHEMA })
     }).pipe(
       Effect.scoped,

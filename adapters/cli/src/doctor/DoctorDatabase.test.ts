@@ -336,6 +336,14 @@ describe.skipIf(server?.own === undefined)("svc doctor on a Postgres server", ()
     })
   )
 
+  it.live("does not compare a database with itself, which would lack nothing", () =>
+    Effect.gen(function* () {
+      const found = yield* findingsWith({ SVC_OTHER_STORE: urlOf(ROLE).replace("127.0.0.1", "localhost") })
+      assert.deepInclude(found.get("history.missing"), { status: "failed" })
+      assert.match(found.get("history.missing")?.found ?? "", /must name another database than SVC_STORE/u)
+    })
+  )
+
   it.live("notices a pending signing key that the master key does not open", () =>
     Effect.gen(function* () {
       yield* Effect.gen(function* () {

@@ -7,7 +7,7 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import type { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { decidingClient, type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 
 /** Commits without writing a row. It waits for the standbys like any commit, and so for all earlier commits. */
@@ -44,7 +44,7 @@ export const withReplicatedReplays = (
   webhooks: WebhookStore["Service"]
 ) => {
   if (clients.server === undefined) return { mandates, webhooks }
-  const commit = statement(clients.writes, clients.schema, COMMIT)
+  const commit = statement(decidingClient(clients), clients.schema, COMMIT)
   const replicated: Replicated = Effect.suspend(() => Effect.asVoid(guarded(commit([]))))
   return {
     mandates: {

@@ -1,8 +1,9 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
+import { isRecorded } from "../history/RecordedEvent.ts"
 import { inSchema } from "../Migrations.ts"
-import { rowsOf } from "./Question.ts"
+import { rowsOf, singleRowOf } from "./Question.ts"
 
 /** An event that the other database has and this one has not. */
 export interface MissingEvent {
@@ -60,8 +61,7 @@ const HEADS = `select s.organization, s.mandate, s.seq::text as seq, e.id as eve
 
 const LACKING = `select h.organization, h.mandate
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) as h(organization, mandate, seq, event)
-  where not exists (select from {schema}.event e where e.organization = h.organization and e.mandate = h.mandate
-    and e.seq = h.seq::bigint and e.id = h.event)`
+  where not ${isRecorded}`
 
 const EVENTS = `select e.seq::int as seq, e.id as event_id, e.type from {schema}.event e
   where e.organization = $1 and e.mandate = $2 order by e.seq`
@@ -92,6 +92,17 @@ export interface Compared {
   readonly there: SqlClient
   readonly schema: string
 }
+
+/** No two servers were started in the same microsecond. */
+const PLACE = "select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as place"
+
+/** Whether both are one database of one server, reached in two ways: it has all that it has. */
+export const isSameDatabase = ({ here, there }: Omit<Compared, "schema">): Effect.Effect<boolean, SqlError> =>
+  Effect.gen(function* () {
+    const one = yield* singleRowOf<{ readonly place: string }>(here, PLACE)
+    const other = yield* singleRowOf<{ readonly place: string }>(there, PLACE)
+    return one.place === other.place
+  })
 
 const inOneMandate = (
   { here, schema, there }: Compared,

@@ -140,10 +140,17 @@ const makeWatch = (history: StoreHistory["Service"], { isEmbedded, missing, scop
     if (isAcknowledged) lastSeenHistory = seen.history
     return { ...seen, isAcknowledged }
   }
+  /** Asked again if another history was seen meanwhile, since the answer does not say whether the database has that one. */
+  const ask: Effect.Effect<HistoryState, StoreUnavailable> = Effect.suspend(() => {
+    const asked = lastSeenHistory
+    return Effect.flatMap(history.state(asked), (seen) =>
+      lastSeenHistory === asked || lastSeenHistory === seen.history ? Effect.succeed(seen) : ask
+    )
+  })
   const state = Effect.gen(function* () {
     // Read before the query, because its result may be as old as that.
     const at = yield* Clock.monotonicTimeNanos
-    const seen = rejectReverted(yield* history.state(lastSeenHistory))
+    const seen = rejectReverted(yield* ask)
     acknowledgedAt = seen.isAcknowledged ? at : undefined
     yield* report(seen)
     return seen
@@ -172,7 +179,7 @@ const makeWatch = (history: StoreHistory["Service"], { isEmbedded, missing, scop
 }
 
 /**
- * Guards every operation that records or removes something or returns positions. Results of webhook attempts and releases of leases
+ * Guards every operation that records or removes something, answers for an idempotency key, or returns positions. Results of webhook attempts and releases of leases
  * are let through, because they decide nothing.
  */
 const withWatch = <Others>(
@@ -199,6 +206,11 @@ const withWatch = <Others>(
   return ports.pipe(
     Context.add(MandateStore, {
       ...mandates,
+      // What a held key answers can be an authorization, which an old primary has though it was lost.
+      load: (query) =>
+        Effect.tap(mandates.load(query), ({ held }) =>
+          held.some(({ kind }) => kind === "idempotency_key") ? demand : Effect.void
+        ),
       append: guard((change: StreamChange) =>
         Effect.tap(mandates.append(change), () => Effect.sync(() => heads.note(change)))
       )

@@ -9,14 +9,16 @@ import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { harnessOrganization } from "@svc/testkit/ProgramHarness"
 import { createdChange } from "@svc/testkit/StoreFixtures"
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
-import { Context, Effect, Layer, Logger } from "effect"
+import { Context, Effect, Layer, Logger, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
+import type { Connection } from "effect/sql/SqlConnection"
 import { preparedPglite } from "../../test/PreparedPglite.ts"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
 import { connect } from "../PgliteStore.ts"
 import { portsOf } from "../PostgresStore.ts"
 import { guardHistory, HISTORY_FAULT } from "./HistoryGuard.ts"
-import { HistoryUnacknowledged } from "./PostgresHistory.ts"
+import { admissionBy, HistoryOvertaken, HistoryUnacknowledged } from "./PostgresHistory.ts"
+import { makeMissingHeads } from "./RecordedHeads.ts"
 
 /** The connections below the ports, for what no port can do: to be another database. */
 class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/history/Clients") {}
@@ -29,6 +31,18 @@ const ports = Layer.effectContext(
 ).pipe(Layer.provide(Reactivity.layer))
 
 const run = (statement: string) => Effect.flatMap(Clients, ({ writes }) => writes.unsafe(statement))
+
+const unused = Effect.die("not used")
+
+/** A session of which only the given calls are used. */
+const idle: Connection = {
+  execute: () => unused,
+  executeRaw: () => unused,
+  executeUnprepared: () => unused,
+  executeValues: () => unused,
+  executeValuesUnprepared: () => unused,
+  executeStream: () => Stream.die("not used")
+}
 
 /** As a promotion leaves it: the database is not the one that the last history was recorded on. */
 const promoted = run("update svc.history set timeline = 'FFFFFFFF'")
@@ -186,6 +200,71 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
         assert.deepStrictEqual(yield* faults, [])
         assert.deepStrictEqual(yield* faults, [])
       })
+  )
+
+  it.effect("lets no idempotency key answer until a change is acknowledged", () =>
+    Effect.gen(function* () {
+      const { load } = yield* MandateStore
+      const claim = { kind: "idempotency_key", name: "used", fingerprint: "f", resource: "aut_1" } as const
+      const { stream } = yield* recordMandate({}, () => ({ claims: [claim] }))
+      const { organization } = stream
+      const used = load({ organization, claims: [claim] })
+      assert.lengthOf((yield* used).held, 1)
+      yield* promoted
+      yield* (yield* StoreHealth).faults
+      const fault = yield* Effect.flip(used)
+      assert.instanceOf(fault.cause, HistoryUnacknowledged)
+      assert.deepStrictEqual((yield* load({ organization, claims: [{ ...claim, name: "new" }] })).held, [])
+      yield* acknowledge({ isLossless: true })
+      assert.lengthOf((yield* used).held, 1)
+    })
+  )
+
+  it.effect("is asked for again in a session when a later one was seen meanwhile", () =>
+    Effect.gen(function* () {
+      const { schema, writes } = yield* Clients
+      const { history } = yield* (yield* StoreHistory).state()
+      let last: string | undefined
+      const session = (meanwhile: string) => ({
+        ...idle,
+        execute: (sql: string, parameters: ReadonlyArray<unknown>) =>
+          Effect.tap(writes.unsafe(sql, [...parameters]), () =>
+            Effect.sync(() => {
+              last = meanwhile
+            })
+          )
+      })
+      const admission = admissionBy(
+        { schema },
+        () => last,
+        () => true
+      )
+      // An old primary that was asked before this process saw the history after its own.
+      const refused = yield* Effect.flip(admission(session("a later one")))
+      assert.instanceOf(refused.reason.cause, HistoryOvertaken)
+      last = undefined
+      yield* admission(session(history))
+    })
+  )
+
+  it.effect("lacks nothing that an operator removed with its mandate", () =>
+    Effect.gen(function* () {
+      const { mandate, organization } = yield* recorded
+      const clients = yield* Clients
+      const [row] = yield* clients.reads.unsafe<{ readonly id: string }>(
+        `select id from svc.event where mandate = '${mandate}'`
+      )
+      const missing = makeMissingHeads(clients)
+      const head = { organization, mandate, seq: 1, event: row!.id }
+      assert.deepStrictEqual(yield* missing([head]), [])
+      yield* run(`insert into svc.removed_mandate
+        select organization, mandate, 'REVOKED', seq, 'h', 0, array[id], 0 from svc.event where mandate = '${mandate}'`)
+      yield* run(`delete from svc.event where mandate = '${mandate}'`)
+      yield* run(`delete from svc.stream where mandate = '${mandate}'`)
+      assert.deepStrictEqual(yield* missing([head]), [])
+      const later = { ...head, seq: 2, event: "evt_later" }
+      assert.deepStrictEqual(yield* missing([later]), [{ ...later, found: 0 }])
+    })
   )
 
   it.effect("depends on what the server reports of its identity", () =>

@@ -18,6 +18,11 @@ export class HistoryUnacknowledged extends Data.TaggedError("HistoryUnacknowledg
     "the history of the store changed and no operator has acknowledged it: svc store acknowledge-history"
 }
 
+/** Another history was seen while a session was asked for its own: the next attempt asks for that. */
+export class HistoryOvertaken extends Data.TaggedError("HistoryOvertaken")<Record<never, never>> {
+  override readonly message = "the history of the store changed while a session was asked for it"
+}
+
 /** Seconds that callers are asked to wait, since an operator has to intervene. */
 const RETRY_AFTER_SECONDS = 5
 
@@ -77,17 +82,22 @@ export const admissionBy =
     known: () => string | undefined,
     isAcknowledged: (state: HistoryState) => boolean
   ): Admission =>
-  (session) =>
-    Effect.flatMap(
-      session.execute(inSchema(STATE_IN_SESSION, schema), [known() ?? null], undefined),
+  (session) => {
+    const asked = known()
+    return Effect.flatMap(
+      session.execute(inSchema(STATE_IN_SESSION, schema), [asked ?? null], undefined),
       (rows) => {
         const [row] = rows as ReadonlyArray<StateRow & { readonly o_is_standby: boolean }>
+        // A later history was seen meanwhile, and this answer does not say whether the database has it.
+        if (known() !== asked && known() !== row!.o_history)
+          return Effect.fail(refusedIn(new HistoryOvertaken()))
         if (row!.o_is_standby) return Effect.fail(refusedIn(new Error("the database is a standby")))
         return isAcknowledged(stateOf(row!))
           ? Effect.void
           : Effect.fail(refusedIn(new HistoryUnacknowledged()))
       }
     )
+  }
 
 export const makeStoreHistory = ({ schema, server, writes }: PostgresClients): StoreHistory["Service"] => {
   // Uses a connection for writes, but does not count as a write.

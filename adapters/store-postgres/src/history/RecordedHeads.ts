@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
 import { statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
+import { isRecorded } from "./RecordedEvent.ts"
 
 /** Mandates whose last acknowledged event a process remembers, those that it wrote to last. */
 export const MAX_REMEMBERED_MANDATES = 10_000
@@ -46,8 +47,7 @@ const MISSING = `select h.at::int as at, coalesce((select s.seq from {schema}.st
     where s.organization = h.organization and s.mandate = h.mandate), 0)::int as found
   from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality
     as h(organization, mandate, seq, event, at)
-  where not exists (select from {schema}.event e where e.organization = h.organization and e.mandate = h.mandate
-    and e.seq = h.seq::bigint and e.id = h.event)
+  where not ${isRecorded}
   order by h.at`
 
 /** Those of the heads that the store does not have. */
