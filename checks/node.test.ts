@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
+import { nodeFault, OLDEST_NODE } from "@svc/cli/start/Version"
 import { ENGINES } from "../scripts/pack/PackageManifest.ts"
 import { publishedWorkspaces } from "../scripts/pack/PublishedWorkspaces.ts"
 import { ROOT, sourceFiles, workspaces } from "./Imports.ts"
@@ -72,6 +73,13 @@ describe("the versions of Node that package.json names", () => {
         lacking(readFileSync(join(ROOT, script), "utf8"), versionOf(rootEngines.node)),
         []
       )
+  })
+
+  it("are the ones that svc starts on, and it says so on an older one", () => {
+    assert.strictEqual(OLDEST_NODE, ENGINES.node)
+    for (const node of ["22.19.0", "22.20.1", "24.0.0", "100.1.0"]) assert.isUndefined(nodeFault(node), node)
+    for (const node of ["20.20.2", "22.18.0", "8.17.0"])
+      assert.strictEqual(nodeFault(node), `svc: this is Node ${node}; it needs 22.19 or later`)
   })
 
   it("are found too old for what came later", () => {

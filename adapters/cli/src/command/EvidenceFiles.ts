@@ -30,6 +30,7 @@ const reasonOf = (error: unknown): string => {
   const { cause } = error
   const code = (error as NodeJS.ErrnoException).code ?? (cause as NodeJS.ErrnoException | undefined)?.code
   if (code === "ENOENT") return "there is no such file"
+  if (code === "EISDIR") return "it is a folder"
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message
 }
 

@@ -20,7 +20,7 @@ const giveUpAll = Effect.fnUntraced(function* (
   const port = yield* WaitingDeliveries
   const before = yield* port.count(at)
   const ask = yield* Confirmation
-  const question = `Give up ${before.waiting} deliveries to ${stored.endpoint.url} that wait?`
+  const question = `Give up the deliveries to ${stored.endpoint.url} that wait (${before.waiting})?`
   if (!isConfirmed && ask !== undefined && !(yield* ask(question)))
     return { given_up: 0, waiting: before.waiting, under_way: before.underWay }
   let given_up = 0

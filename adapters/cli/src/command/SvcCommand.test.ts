@@ -80,7 +80,8 @@ describe("svc", () => {
     Effect.gen(function* () {
       for (const [words, line] of [
         [[], "a command is missing; see svc --help"],
-        [["sreve"], 'unknown command "sreve"; see svc --help'],
+        [["sreve"], 'unknown command "sreve" (was svc serve meant?); see svc --help'],
+        [["approve", "all"], 'unknown command "approve all"; see svc --help'],
         [["webhook"], "a subcommand is missing: there is svc webhook verify; see svc webhook --help"],
         [
           ["signing-key", "remove"],

@@ -1,3 +1,4 @@
+import { didYouMean } from "@svc/protocol/DidYouMean"
 import { Console, Effect } from "effect"
 import { usageFault } from "../start/StartFault.ts"
 import { asksForHelp, COMMANDS, groupOf, type ListedCommand, overviewOf } from "./CommandList.ts"
@@ -8,14 +9,25 @@ const quotedCommand = (words: ReadonlyArray<string>): string => {
   return quotable.length === 0 ? "" : ` "${quotable.join(" ")}"`
 }
 
+/** The question whether another first word was meant. */
+const meantCommand = (word: string): string => {
+  const meant = didYouMean(
+    word,
+    COMMANDS.map(({ name }) => name.split(" ", 1)[0] ?? name)
+  )
+  return meant === undefined ? "" : ` (was svc ${meant} meant?)`
+}
+
 /** The message about words that name no command. */
 const unknownCommand = (words: ReadonlyArray<string>, group: ReadonlyArray<ListedCommand>): string => {
   if (words.length === 0) return "a command is missing; see svc --help"
-  if (group.length === 0) return `unknown command${quotedCommand(words)}; see svc --help`
+  const quoted = quotedCommand(words)
+  if (group.length === 0)
+    return `unknown command${quoted}${quoted === "" ? "" : meantCommand(words[0] ?? "")}; see svc --help`
   const alternatives = `there is ${group.map(({ name }) => `svc ${name}`).join(", ")}; see svc ${words[0]} --help`
   return words.length === 1
     ? `a subcommand is missing: ${alternatives}`
-    : `unknown command${quotedCommand(words)}: ${alternatives}`
+    : `unknown command${quoted}: ${alternatives}`
 }
 
 /** What `svc` runs for its words, and the name that prefixes its messages. */

@@ -103,8 +103,7 @@ const SECONDS_PER_DAY = 86_400n
 /** A signing key that has signed for longer is due for a rotation, as the alert SvcSigningKeyOld has it. */
 const OLD_KEY_DAYS = 400n
 
-const MASTER_KEY_REMEDY =
-  "set the master key that sealed it, or, if that is gone, run svc signing-key withdraw on it with the present one"
+const MASTER_KEY_REMEDY = "set the master key that sealed it, as SVC_MASTER_KEY or SVC_MASTER_KEY_PREVIOUS"
 
 const MANAGED_REMEDY =
   "see that the key is enabled, that the credentials here may sign with it, and that this machine reaches the service"

@@ -136,7 +136,7 @@ export const returnOriginsCheck: Check<OrganizationFacts> = {
       ? ok("every organization has return origins")
       : warning(
           `${namedList(without.map(({ id }) => id))}: approvals cannot return to a site, for want of a return origin`,
-          "run svc organization update --return-origin"
+          "run svc organization update --organization <id> --return-origin <origin>"
         )
   }
 }
