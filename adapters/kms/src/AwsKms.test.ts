@@ -244,8 +244,12 @@ describe("a signer with a key in a key management service", () => {
         aws.always = undefined
         yield* TestClock.adjust("5 seconds")
         assert.lengthOf(yield* signed(ports), 64)
-        aws.always = { status: 400, type: "ThrottlingException" }
-        assert.strictEqual((yield* Effect.flip(signed(ports)))._tag, "SignerUnavailable")
+        for (const type of ["ThrottlingException", "AccessDeniedException"]) {
+          aws.always = { status: 400, type }
+          assert.strictEqual((yield* Effect.flip(signed(ports)))._tag, "SignerUnavailable")
+          yield* TestClock.adjust("5 seconds")
+          assert.deepStrictEqual(yield* Context.get(ports, StoreHealth).faults, [])
+        }
       })
   )
 

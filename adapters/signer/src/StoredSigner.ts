@@ -65,11 +65,10 @@ const HEALTH_TIMEOUT = "1 second"
 /** What `GET /readyz` says if this process cannot use the current signing key. */
 const unusable = (fault: SigningKeyFault, consequence: string): ReadonlyArray<string> => {
   switch (fault._tag) {
-    // What does not answer for now costs evidence alone, and no process would answer better.
+    // That costs evidence alone, and of the processes that have started none would answer better.
     case "KeyManagementUnavailable":
-      return []
     case "KeyManagementRefused":
-      return [`The key management service refuses to sign with the current signing key: ${consequence}.`]
+      return []
     default:
       return [`The master key does not open the current signing key: ${consequence}.`]
   }
