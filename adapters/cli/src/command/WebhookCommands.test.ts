@@ -64,7 +64,7 @@ describe("svc webhook verify", () => {
         const { fault, lines } = yield* verify(["--signature", signed(), ...words], { env })
         assert.isUndefined(fault)
         assert.lengthOf(lines, 1)
-        assert.match(lines[0]!, /^valid: signed at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.0{9}Z$/u)
+        assert.match(lines[0]!, /^valid: signed at \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/u)
       }
     })
   )
