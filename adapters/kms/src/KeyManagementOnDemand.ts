@@ -117,7 +117,7 @@ export const azureKeyVaultKeys = (credential: AzureTokenCredential): ManagedKeys
   })
 
 /** The services, whose clients are loaded with the first key of theirs. */
-const KEY_SERVICES: KeyServices = {
+const keyServices = (): KeyServices => ({
   "aws-kms": loaded(AWS_CLIENT, async () => (await import("./AwsKms.ts")).makeAwsKms()),
   "azure-key-vault": loaded(`${AZURE_CLIENT} ${AZURE_CREDENTIALS}`, async () => {
     const [{ makeAzureKeyVault }, { DefaultAzureCredential }] = await Promise.all([
@@ -126,7 +126,7 @@ const KEY_SERVICES: KeyServices = {
     ])
     return makeAzureKeyVault(new DefaultAzureCredential())
   })
-}
+})
 
 /** Uses the services with the credentials that their clients find in the environment of the process. */
-export const layer: Layer.Layer<never> = Layer.succeed(KeyManagement, managedKeys(KEY_SERVICES))
+export const layer: Layer.Layer<never> = Layer.sync(KeyManagement, () => managedKeys(keyServices()))
