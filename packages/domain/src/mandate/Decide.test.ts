@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import { Result } from "effect"
 import {
   after,
@@ -35,6 +36,7 @@ import {
 import type { Command } from "./Decide.ts"
 import { evolve } from "./Evolve.ts"
 import {
+  CLOSING_EVENT_BYTES,
   MAX_AUTHORIZATIONS,
   MAX_JOURNAL_BYTES,
   MAX_OPEN_RESERVATIONS,
@@ -308,6 +310,14 @@ table("Cancel, by precedence", {
     when: cancel(1, { external_credential_reference: "card_1" }),
     gives: recordedConflict("CANCELLED")
   },
+  "CANCELLED, another disposition": {
+    given: after(reserved, cancel(1, { external_credential_reference: "card_1" }), STARTS + SECOND),
+    when: cancel(1, {
+      execution_disposition: "NO_LONGER_POSSIBLE",
+      external_credential_reference: "card_1"
+    }),
+    gives: recordedConflict("CANCELLED")
+  },
   COMMITTED: { given: committed, when: cancel(1), gives: recordedConflict("COMMITTED") },
   EXPIRED: { given: expiredAuthorization, when: cancel(1), gives: recordedConflict("EXPIRED") },
   "DENIED records nothing": { given: denied, when: cancel(1), gives: terminal("DENIED") },
@@ -378,6 +388,20 @@ describe("CONSUMED", () => {
     ])
   })
 
+  it("RECURRING by no commit before max_executions is filled", () => {
+    const story = after(
+      after(bounded({ max_executions: 2 }), propose(1, { amount: 1 }), STARTS),
+      propose(2, { amount: 1 }),
+      STARTS
+    )
+    assert.deepStrictEqual(told(asked(story, commit(1), STARTS + SECOND)), ["authorization.committed"])
+    const first = after(story, commit(1), STARTS + SECOND)
+    assert.deepStrictEqual(told(asked(first, commit(2), STARTS + SECOND)), [
+      "authorization.committed",
+      "mandate.consumed"
+    ])
+  })
+
   it("late use fills a budget and consumes nothing", () => {
     const late = after(
       until(after(bounded({ max_executions: 1 }), propose(1), STARTS), STARTS + HOUR),
@@ -438,6 +462,12 @@ describe("conflicting outcomes", () => {
     const another = { external_action_reference: "act_2" }
     const [next] = factsOf(asked(second, commit(1, another), NOON))
     assert.deepStrictEqual(next?.data, {
+      reported: "COMMITTED",
+      content: commitBody(1, another),
+      late: false
+    })
+    const [again] = factsOf(asked(committed, commit(1, another), NOON))
+    assert.deepStrictEqual(again?.data, {
       reported: "COMMITTED",
       content: commitBody(1, another),
       late: false
@@ -591,6 +621,22 @@ describe("limits of a mandate", () => {
     assert.deepStrictEqual(told(asked(active, propose(1), NOON, MAX_JOURNAL_BYTES - 40_000)), [
       "authorization.reserved"
     ])
+  })
+
+  it("32 MiB to the byte: the event, its frame, and one for each that will close", () => {
+    const twoOpen = after(reserved, propose(2), STARTS)
+    // How many events must still fit behind: of the open reservations, of a new one, and of the mandate.
+    for (const [story, command, closing] of [
+      [active, propose(3), 2],
+      [twoOpen, propose(3), 4],
+      [twoOpen, propose(3, { amount: 9999 }), 3]
+    ] as const) {
+      const [fact] = factsOf(asked(story, command, STARTS))
+      const bytes = new TextEncoder().encode(canonicalJson(fact?.data as never)).length
+      const most = MAX_JOURNAL_BYTES - bytes - (1 + closing) * CLOSING_EVENT_BYTES
+      assert.lengthOf(factsOf(asked(story, command, STARTS, most)), 1)
+      assert.deepStrictEqual(told(asked(story, command, STARTS, most + 1)), ["MandateLimitReached"])
+    }
   })
 
   it("a contradicting report is recorded while there is room, the first late commit always", () => {

@@ -57,6 +57,23 @@ describe("usage", () => {
     }
   })
 
+  it("of a month is not that of the day on which it began, while something of that day is still open", () => {
+    const begun = until(
+      after(
+        created(recurring({ policy: { periods: [{ ...MONTHLY, unit: "DAY" }, MONTHLY] } })),
+        approve,
+        at("2026-11-29T00:00:00Z")
+      ),
+      STARTS
+    )
+    const evening = after(begun, propose(1, { window: 86_400 }), STARTS + 12n * HOUR)
+    const story = after(evening, propose(2), STARTS + DAY)
+    const reserved = usageAt(story.stream.mandate, STARTS + DAY).periods.map(
+      ({ reserved_executions }) => reserved_executions
+    )
+    assert.deepStrictEqual(reserved, [1, 2])
+  })
+
   it("shows each period's index, bounds, caps and use", () => {
     const story = after(after(active, propose(1), STARTS), commit(1), STARTS + SECOND)
     const used = { ...none, committed_amount: 1000, committed_executions: 1 }
