@@ -1,6 +1,7 @@
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
 import { createApprovalSession } from "@svc/domain/programs/ApprovalSessions"
 import { createMandate, readMandate, revokeMandate } from "@svc/domain/programs/Mandates"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
@@ -54,7 +55,7 @@ const portsLayer = (approvalBaseUrl: string) =>
     SignerNodeCrypto.layerEphemeral,
     Layer.orDie(
       SecretSealerNodeCrypto.layer({
-        current: Redacted.make(new Uint8Array(SecretSealerNodeCrypto.MASTER_KEY_BYTES)),
+        current: Redacted.make(new Uint8Array(MASTER_KEY_BYTES)),
         previous: undefined
       })
     ),

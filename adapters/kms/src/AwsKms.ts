@@ -9,16 +9,10 @@ import {
 } from "@aws-sdk/client-kms"
 import { p256 } from "@noble/curves/nist.js"
 import { type KeyManagementFault, KeyManagementUnavailable } from "@svc/domain/ports/KeyManagement"
+import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
 import { P256_PUBLIC_KEY_BYTES } from "@svc/protocol/crypto/P256"
 import { Effect } from "effect"
-import {
-  ATTEMPT_TIMEOUT_MILLIS,
-  calling,
-  type KeyService,
-  MASTER_KEY_BYTES,
-  MAX_ATTEMPTS,
-  refused
-} from "./KeyService.ts"
+import { ATTEMPT_TIMEOUT_MILLIS, calling, type KeyService, MAX_ATTEMPTS, refused } from "./KeyService.ts"
 
 /** Bound to every master key, and named in the log of AWS CloudTrail; key policies can require it. */
 const ENCRYPTION_CONTEXT = { "svc:purpose": "master-key" }

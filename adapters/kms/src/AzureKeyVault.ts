@@ -7,9 +7,10 @@ import {
   parseKeyVaultKeyIdentifier
 } from "@azure/keyvault-keys"
 import { type KeyManagementFault, KeyManagementUnavailable } from "@svc/domain/ports/KeyManagement"
-import { isP256PublicKey, P256_COORDINATE_BYTES } from "@svc/protocol/crypto/P256"
+import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
+import { isP256PublicKey, P256_COORDINATE_BYTES, P256_SIGNATURE_BYTES } from "@svc/protocol/crypto/P256"
 import { Effect } from "effect"
-import { calling, type KeyService, MASTER_KEY_BYTES, MAX_ATTEMPTS, refused } from "./KeyService.ts"
+import { calling, type KeyService, MAX_ATTEMPTS, refused } from "./KeyService.ts"
 
 /** Whatever gives tokens, such as a `DefaultAzureCredential` of `@azure/identity`. */
 export type AzureCredential = ConstructorParameters<typeof KeyClient>[1]
@@ -20,8 +21,6 @@ const MAX_RETRY_PAUSE_MILLIS = 1000
 
 /** How a vault encrypts a master key: the one algorithm of RSA that it recommends. */
 const WRAPPING = "RSA-OAEP-256"
-
-const SIGNATURE_BYTES = 64
 
 interface VaultError {
   readonly name?: string
@@ -142,9 +141,9 @@ export const makeAzureKeyVault = (
         async (abortSignal) => clientFor(key).sign("ES256", digest, { abortSignal }),
         faultOf(key, "keys/sign")
       )
-      return result instanceof Uint8Array && result.length === SIGNATURE_BYTES
+      return result instanceof Uint8Array && result.length === P256_SIGNATURE_BYTES
         ? Uint8Array.from(result)
-        : yield* refused(key, `gave no ES256 signature of ${SIGNATURE_BYTES} bytes`)
+        : yield* refused(key, `gave no ES256 signature of ${P256_SIGNATURE_BYTES} bytes`)
     }),
     newMasterKey: Effect.fnUntraced(function* (key) {
       const { found, id } = yield* fetched(key)

@@ -4,10 +4,11 @@ import {
   KeyManagementRefused,
   type ManagedKeys
 } from "@svc/domain/ports/KeyManagement"
+import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect, Layer, Redacted } from "effect"
 import type { AwsKmsClientOptions, AzureTokenCredential } from "./ClientOptions.ts"
-import { type KeyService, MASTER_KEY_BYTES } from "./KeyService.ts"
+import type { KeyService } from "./KeyService.ts"
 
 /** The services by the name that begins the names of their keys. */
 export type KeyServices = Readonly<Record<string, Effect.Effect<KeyService, KeyManagementFault>>>

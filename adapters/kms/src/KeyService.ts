@@ -29,8 +29,6 @@ export const MAX_ATTEMPTS = 3
 export const ATTEMPT_TIMEOUT_MILLIS = 1000
 /** Longest that a call takes with all its attempts, in milliseconds: evidence is to be answered within 10 s. */
 export const CALL_TIMEOUT_MILLIS = 4000
-/** Length of a master key, in bytes. */
-export const MASTER_KEY_BYTES = 32
 
 /** Calls a service, within the time limit. `faultOf` says what an error means. */
 export const calling = <A>(

@@ -5,10 +5,10 @@ import {
   type KeyObject,
   randomBytes
 } from "node:crypto"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { p256 } from "@noble/curves/nist.js"
 import { Effect } from "effect"
+import { serve } from "./LoopbackServer.ts"
 
 /*
  * AWS KMS as far as it is used, over loopback, in its wire format: AWS JSON 1.1, the operation in X-Amz-Target, errors by `__type`
@@ -194,44 +194,31 @@ const replyError = (response: ServerResponse, status: number, type: string, mess
   reply(response, status, JSON.stringify({ __type: type, message }))
 
 /** Serves until the scope closes. */
-export const fakeAwsKms = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const { perform, ...service } = makeService()
-    const fake: Omit<FakeAwsKms, "endpoint"> = { ...service, calls: [], next: [], always: undefined }
-    const answer = async (request: IncomingMessage, response: ServerResponse) => {
-      const operation = String(request.headers["x-amz-target"]).replace(/^TrentService\./u, "")
-      const body = JSON.parse(await readAll(request)) as Body
-      const { authorization = "" } = request.headers
-      fake.calls.push({ operation, authorization, body })
-      const planned = fake.next.shift() ?? fake.always
-      if (planned === "silence") return
-      if (planned === "cut") return void request.socket.destroy()
-      if (planned !== undefined && "status" in planned)
-        return replyError(response, planned.status, planned.type, planned.message)
-      if (planned !== undefined && "text" in planned) return reply(response, 200, planned.text)
-      if (!authorization.startsWith("AWS4-HMAC-SHA256 ") || !authorization.includes(`/${REGION}/kms/`))
-        return replyError(response, 400, "IncompleteSignatureException")
-      if (request.headers["content-type"] !== "application/x-amz-json-1.1")
-        return replyError(response, 400, "SerializationException")
-      try {
-        const made = perform(operation, body)
-        reply(response, 200, JSON.stringify(planned === undefined ? made : { ...made, ...planned.body }))
-      } catch (error) {
-        if (!(error instanceof AwsError)) throw error
-        replyError(response, 400, error.type, error.message)
-      }
+export const fakeAwsKms = Effect.gen(function* () {
+  const { perform, ...service } = makeService()
+  const fake: Omit<FakeAwsKms, "endpoint"> = { ...service, calls: [], next: [], always: undefined }
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const operation = String(request.headers["x-amz-target"]).replace(/^TrentService\./u, "")
+    const body = JSON.parse(await readAll(request)) as Body
+    const { authorization = "" } = request.headers
+    fake.calls.push({ operation, authorization, body })
+    const planned = fake.next.shift() ?? fake.always
+    if (planned === "silence") return
+    if (planned === "cut") return void request.socket.destroy()
+    if (planned !== undefined && "status" in planned)
+      return replyError(response, planned.status, planned.type, planned.message)
+    if (planned !== undefined && "text" in planned) return reply(response, 200, planned.text)
+    if (!authorization.startsWith("AWS4-HMAC-SHA256 ") || !authorization.includes(`/${REGION}/kms/`))
+      return replyError(response, 400, "IncompleteSignatureException")
+    if (request.headers["content-type"] !== "application/x-amz-json-1.1")
+      return replyError(response, 400, "SerializationException")
+    try {
+      const made = perform(operation, body)
+      reply(response, 200, JSON.stringify(planned === undefined ? made : { ...made, ...planned.body }))
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error
+      replyError(response, 400, error.type, error.message)
     }
-    const server = createServer((request, response) => void answer(request, response))
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { server, fake: Object.assign(fake, { endpoint }) as FakeAwsKms }
-  }),
-  ({ server }) =>
-    Effect.promise(
-      () =>
-        new Promise<void>((resolve) => {
-          server.close(() => resolve())
-          server.closeAllConnections()
-        })
-    )
-).pipe(Effect.map(({ fake }) => fake))
+  }
+  return Object.assign(fake, { endpoint: yield* serve(answer) }) as FakeAwsKms
+})

@@ -6,10 +6,10 @@ import {
   publicEncrypt,
   randomBytes
 } from "node:crypto"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { p256 } from "@noble/curves/nist.js"
 import { Effect } from "effect"
+import { serve } from "./LoopbackServer.ts"
 
 /* Azure Key Vault as far as it is used, over loopback, in the wire format of its REST API (Azure Key Vault REST API, Keys). */
 
@@ -137,20 +137,8 @@ const makeVault = () => {
 }
 
 /** Serves until the scope closes. */
-export const fakeKeyVault = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const { answer, state, vault } = makeVault()
-    const server = createServer((request, response) => void answer(request, response))
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-    state.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    return { server, vault }
-  }),
-  ({ server }) =>
-    Effect.promise(
-      () =>
-        new Promise<void>((resolve) => {
-          server.close(() => resolve())
-          server.closeAllConnections()
-        })
-    )
-).pipe(Effect.map(({ vault }) => vault))
+export const fakeKeyVault = Effect.gen(function* () {
+  const { answer, state, vault } = makeVault()
+  state.url = yield* serve(answer)
+  return vault
+})

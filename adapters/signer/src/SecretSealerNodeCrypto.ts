@@ -1,11 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomFillSync } from "node:crypto"
-import { SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
+import { MASTER_KEY_BYTES, SealBroken, type SealContext, SecretSealer } from "@svc/domain/ports/SecretSealer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { canonicalBytes } from "@svc/protocol/json/CanonicalJson"
 import { Data, Effect, Layer, Redacted } from "effect"
-
-/** Length of a master key, in bytes. */
-export const MASTER_KEY_BYTES = 32
 
 /** The master keys of a deployment (part 9): the current one seals and opens, the previous one only opens. */
 export interface MasterKeys {

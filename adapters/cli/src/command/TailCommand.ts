@@ -147,9 +147,11 @@ Example: svc events tail --organization org_... --type mandate.revoked`,
   })
 })
 
+const { help, name } = tailCommandOf(true)
+
 export const tailCommand: Command = {
-  name: tailCommandOf(true).name,
-  help: tailCommandOf(true).help,
+  name,
+  help,
   run: (words) =>
     asCommand(tailCommandOf(words.includes("--json") || process.stdout.isTTY !== true)).run(words)
 }

@@ -1,8 +1,8 @@
+import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
 import { isWebhookRetention } from "@svc/domain/workers/CleaningWorker"
 import { isRate, type Rate } from "@svc/http-server/gate/RateLimit"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
-import { MASTER_KEY_BYTES } from "@svc/signer/SecretSealerNodeCrypto"
 import { MAX_PARTITIONS } from "@svc/store-postgres/MaxPartitions"
 import { type LogLevel, Redacted } from "effect"
 

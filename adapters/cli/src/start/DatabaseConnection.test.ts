@@ -47,6 +47,19 @@ const answering = (...answers: ReadonlyArray<Buffer>) => {
   })
 }
 
+/** A file with a certificate, until the scope closes. */
+const certificateFile = (cert: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-tls-"))),
+    (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+  ).pipe(
+    Effect.map((folder) => {
+      const file = join(folder, "ca.pem")
+      writeFileSync(file, cert)
+      return file
+    })
+  )
+
 const faultAt = Effect.fnUntraced(function* (url: string, patience: Duration.Input = "1 millis") {
   const told: Array<string> = []
   const layer = storageLayer({ postgres: Redacted.make(url) }, { migrations: "require" })
@@ -177,12 +190,7 @@ describe("a start on a Postgres server", () => {
           secure.once("data", () => secure.end(errorResponse("3D000", "seen within TLS")))
         })
       })
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-tls-"))),
-        (made) => Effect.sync(() => rmSync(made, { recursive: true }))
-      )
-      const file = join(folder, "ca.pem")
-      writeFileSync(file, cert)
+      const file = yield* certificateFile(cert)
       const rest = `/shop?sslrootcert=${encodeURIComponent(file)}`
       const { fault } = yield* faultAt(`postgres://user:${SECRET}@127.0.0.1:${port},localhost:${port}${rest}`)
       assert.match(fault[1], /127\.0\.0\.1:\d+: its certificate is for another host name; /u)
@@ -202,12 +210,7 @@ describe("a start on a Postgres server", () => {
           secure.once("data", () => secure.end(errorResponse("3D000", "seen within TLS")))
         })
       })
-      const folder = yield* Effect.acquireRelease(
-        Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-tls-"))),
-        (made) => Effect.sync(() => rmSync(made, { recursive: true }))
-      )
-      const file = join(folder, "ca.pem")
-      writeFileSync(file, cert)
+      const file = yield* certificateFile(cert)
       const place = `postgres://user:${SECRET}@localhost:${port}/shop`
       const untrusted = yield* faultAt(`${place}?sslmode=require`)
       assert.strictEqual(untrusted.fault[0], 78)

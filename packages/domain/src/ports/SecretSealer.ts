@@ -1,5 +1,8 @@
 import { Context, Data, type Effect, type Redacted } from "effect"
 
+/** Length of the master key, in bytes, under which secrets are sealed (part 9). */
+export const MASTER_KEY_BYTES = 32
+
 /** What a sealed secret is bound to: it opens nowhere else (part 8). */
 export interface SealContext {
   readonly purpose: "approval_token" | "webhook_secret" | "signing_key"
