@@ -169,7 +169,7 @@ export const mandateInputs = (options: ArbitraryOptions = {}): fc.Arbitrary<Crea
       return policyInputs(kind).map((policy): CreateMandateBody => {
         const now = nowOf(options)
         const start = now + (drawn.startsIn ?? 0)
-        const end = Math.max(start, now) + drawn.lasts
+        const end = Math.min(Math.max(start, now) + drawn.lasts, start + TEN_YEARS_DAYS * DAY)
         const deadline = now + AHEAD / 2 + Math.floor((drawn.waits ?? 0) * (end - now - AHEAD / 2))
         return {
           kind,
@@ -177,7 +177,7 @@ export const mandateInputs = (options: ArbitraryOptions = {}): fc.Arbitrary<Crea
           policy,
           window: {
             ...(drawn.startsIn === undefined ? {} : { starts_at: timestamp(start) }),
-            ends_at: timestamp(Math.min(end, start + TEN_YEARS_DAYS * DAY))
+            ends_at: timestamp(end)
           },
           ...(drawn.waits === undefined ? {} : { approval_deadline: timestamp(deadline) }),
           ...(drawn.description === undefined ? {} : { description: drawn.description })

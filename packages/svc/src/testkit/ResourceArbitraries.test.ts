@@ -1,4 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
+import { proposeTerms } from "@svc/domain/mandate/MandateRequest"
+import { CreateMandateBody } from "@svc/protocol/Mandate"
+import { decodeBody } from "@svc/protocol/request/DecodeBody"
+import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { Option, Result } from "effect"
 import * as fc from "fast-check"
 import {
   callerSteps,
@@ -40,6 +45,18 @@ describe("arbitraries of resources", () => {
     await fc.assert(property, { ...settings, numRuns: 25 })
     assert.includeMembers([...seen], ["ALLOW", "DENY"])
     await service.close()
+  })
+
+  it("draws mandates that are taken at whatever time", () => {
+    const decode = decodeBody(CreateMandateBody)
+    const cases = clockTimes.chain(({ now }) => mandateInputs({ now }).map((input) => ({ now, input })))
+    const property = fc.property(cases, ({ now, input }) => {
+      const body = decode(JSON.parse(JSON.stringify(input)))
+      const at = parseTimestamp(now) ?? assert.fail(now)
+      const terms = Result.flatMap(body, (valid) => proposeTerms(valid, at, () => true))
+      assert.deepStrictEqual(Result.getFailure(terms), Option.none())
+    })
+    fc.assert(property, { ...settings, numRuns: 2000 })
   })
 
   it("draws mandates that the API refuses, one for each rule, for the reason that is said", async () => {
