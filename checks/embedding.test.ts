@@ -37,7 +37,12 @@ const SERVICE: Named<ServiceOptions> = {
   webhookAllowLoopback: true
 }
 
-const LIMITS: Named<ServiceLimits> = { rateLimit: true, webhookRetentionDays: true, webhookAttempts: true }
+const LIMITS: Named<ServiceLimits> = {
+  rateLimit: true,
+  webhookRetentionDays: true,
+  assertionRetentionDays: true,
+  webhookAttempts: true
+}
 
 const SIGNER: Named<ExternalSigner> = { publicJwk: true, sign: true, published: true }
 

@@ -86,6 +86,7 @@ const configOf = (
   trustedProxies: NO_PROXIES,
   webhookLoopback,
   webhookRetentionDays: 30,
+  assertionRetentionDays: 1,
   logLevel: "All"
 })
 

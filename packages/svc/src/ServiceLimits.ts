@@ -1,7 +1,10 @@
 import {
-  isWebhookRetention,
-  WEBHOOK_RETENTION_DAYS,
-  webhookRetention
+  ASSERTION_RETENTION_DAYS,
+  isRetentionDays,
+  MAX_RETENTION_DAYS,
+  MIN_RETENTION_DAYS,
+  retention,
+  WEBHOOK_RETENTION_DAYS
 } from "@svc/domain/workers/CleaningWorker"
 import { isWebhookCapacity, WebhookCapacity } from "@svc/domain/workers/WebhookWorker"
 import * as RateLimit from "@svc/http-server/gate/RateLimit"
@@ -18,6 +21,11 @@ export interface ServiceLimits {
   /** For how many days a webhook delivery is kept after it was delivered or exhausted, 1 to 36500. Default: 30. */
   readonly webhookRetentionDays?: number
   /**
+   * For how many days the `jti` of an identity assertion is kept after it could be used again, 1 to 36500, in case the
+   * store's clock is set back. Default: 1.
+   */
+  readonly assertionRetentionDays?: number
+  /**
    * Webhook deliveries that this process has under way at most, 32 to 1024, each with a socket for up to 15 s. Default: 1024.
    */
   readonly webhookAttempts?: number
@@ -26,6 +34,7 @@ export interface ServiceLimits {
 const NAMES: Readonly<Record<keyof ServiceLimits, true>> = {
   rateLimit: true,
   webhookRetentionDays: true,
+  assertionRetentionDays: true,
   webhookAttempts: true
 }
 
@@ -41,7 +50,7 @@ const isWithin = (value: unknown, isAllowed: (value: number) => boolean): boolea
 export const limitsFaults = (limits: unknown): Faults => {
   if (limits === undefined) return []
   if (!isObject(limits)) return ["limits must be an object."]
-  const { rateLimit, webhookAttempts, webhookRetentionDays: days } = limits
+  const { rateLimit, webhookAttempts } = limits
   return [
     ...unknownNames(limits, Object.keys(NAMES), " of limits"),
     ...(isObject(rateLimit) ? unknownNames(rateLimit, ["rate", "burst"], " of limits.rateLimit") : []),
@@ -50,9 +59,11 @@ export const limitsFaults = (limits: unknown): Faults => {
       : [
           'limits.rateLimit must be "off", or have a rate of 1 to 1000000 and a burst of 1 to 2000000, as whole numbers.'
         ]),
-    ...(isWithin(days, isWebhookRetention)
-      ? []
-      : ["limits.webhookRetentionDays must be a whole number of 1 to 36500."]),
+    ...(["webhookRetentionDays", "assertionRetentionDays"] as const).flatMap((name) =>
+      isWithin(limits[name], isRetentionDays)
+        ? []
+        : [`limits.${name} must be a whole number of ${MIN_RETENTION_DAYS} to ${MAX_RETENTION_DAYS}.`]
+    ),
     ...(isWithin(webhookAttempts, isWebhookCapacity)
       ? []
       : ["limits.webhookAttempts must be a whole number of 32 to 1024."])
@@ -61,12 +72,13 @@ export const limitsFaults = (limits: unknown): Faults => {
 
 /** The limits for the gate and the workers. */
 export const limitsLayer = ({
+  assertionRetentionDays = ASSERTION_RETENTION_DAYS,
   rateLimit = RateLimit.DEFAULT_RATE,
   webhookAttempts,
   webhookRetentionDays = WEBHOOK_RETENTION_DAYS
 }: ServiceLimits) =>
   Layer.mergeAll(
     rateLimit === "off" ? RateLimit.layerOff : RateLimit.layer(rateLimit),
-    webhookRetention(webhookRetentionDays),
+    retention({ webhookRetentionDays, assertionRetentionDays }),
     webhookAttempts === undefined ? Layer.empty : Layer.succeed(WebhookCapacity, webhookAttempts)
   )

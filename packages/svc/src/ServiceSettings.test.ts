@@ -113,6 +113,11 @@ const FAULTS: ReadonlyArray<readonly [string, Wrong, RegExp]> = [
   ["a rate of half a request", { limits: { rateLimit: { rate: 0.5, burst: 1 } } }, /limits\.rateLimit/u],
   ["a retention of no time", { limits: { webhookRetentionDays: 0 } }, /limits\.webhookRetentionDays/u],
   [
+    "ids of assertions that are kept too short",
+    { limits: { assertionRetentionDays: 0.5 } },
+    /limits\.assertionRetentionDays must be a whole number of 1 to 36500/u
+  ],
+  [
     "too few deliveries",
     { limits: { webhookAttempts: 1 } },
     /limits\.webhookAttempts must be a whole number of 32/u
@@ -247,7 +252,14 @@ describe("settingsOf", () => {
       "no fault"
     )
     assert.strictEqual(
-      faultOf({ limits: { rateLimit: "off", webhookRetentionDays: 1, webhookAttempts: 32 } }),
+      faultOf({
+        limits: {
+          rateLimit: "off",
+          webhookRetentionDays: 1,
+          assertionRetentionDays: 36_500,
+          webhookAttempts: 32
+        }
+      }),
       "no fault"
     )
     assert.strictEqual(faultOf({ signer: { publicJwk, sign, published: [publicJwk] } }), "no fault")

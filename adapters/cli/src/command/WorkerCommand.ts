@@ -1,4 +1,4 @@
-import { webhookRetention } from "@svc/domain/workers/CleaningWorker"
+import { retention } from "@svc/domain/workers/CleaningWorker"
 import { workerLayer } from "@svc/domain/workers/Worker"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
@@ -14,14 +14,14 @@ import { readOptions } from "./CommandOptions.ts"
 
 const work = Effect.gen(function* () {
   const config = yield* workerConfig
-  const { logLevel, masterKeys, store, webhookLoopback, webhookRetentionDays } = config
+  const { logLevel, masterKeys, store, webhookLoopback } = config
   const instruments = yield* instrumentsOf(config)
   const startAndStopLogs = Layer.effectDiscard(
     Effect.acquireRelease(Effect.logInfo("working"), () => Effect.logInfo("stopping"))
   )
   return yield* startAndStopLogs.pipe(
     Layer.provide(Layer.merge(workerLayer, instruments.beside)),
-    Layer.provide(webhookRetention(webhookRetentionDays)),
+    Layer.provide(retention(config)),
     Layer.provide(
       Layer.mergeAll(
         // A worker signs no evidence, but a wrong master key must stop its start before it wastes webhook attempts.

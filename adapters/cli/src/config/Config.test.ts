@@ -45,6 +45,7 @@ describe("settings of svc serve", () => {
         trustedProxies: NO_PROXIES,
         webhookLoopback: false,
         webhookRetentionDays: 30,
+        assertionRetentionDays: 1,
         logLevel: "Info"
       })
     })
@@ -117,6 +118,9 @@ describe("settings of svc serve", () => {
     ["SVC_WEBHOOK_RETENTION_DAYS", "36501"],
     ["SVC_WEBHOOK_RETENTION_DAYS", "1.5"],
     ["SVC_WEBHOOK_RETENTION_DAYS", "off"],
+    ["SVC_ASSERTION_RETENTION_DAYS", "0"],
+    ["SVC_ASSERTION_RETENTION_DAYS", "0.5"],
+    ["SVC_ASSERTION_RETENTION_DAYS", "36501"],
     ["SVC_STORE_PARTITIONS", "0"],
     ["SVC_STORE_PARTITIONS", "65"],
     ["SVC_STORE_PARTITIONS", "8.0"],
@@ -136,6 +140,18 @@ describe("settings of svc serve", () => {
       })
     )
   }
+
+  it.effect(
+    "name the least age of the ids of assertions, which the contract keeps for an hour at least",
+    () =>
+      Effect.gen(function* () {
+        const result = yield* read(serverConfig, { ...COMPLETE, SVC_ASSERTION_RETENTION_DAYS: "0" })
+        assert.strictEqual(
+          Result.isFailure(result) ? result.failure.line : undefined,
+          "SVC_ASSERTION_RETENTION_DAYS must be a whole number of days from 1 to 36500"
+        )
+      })
+  )
 
   const HOST = "db.example.com"
 
@@ -457,11 +473,16 @@ describe("settings of svc worker", () => {
       assert.strictEqual(config.logLevel, "Info")
       assert.isFalse(config.webhookLoopback)
       assert.strictEqual(config.webhookRetentionDays, 30)
-      const longer = { ...needed, SVC_WEBHOOK_RETENTION_DAYS: "365" }
-      assert.strictEqual(
-        (yield* Effect.fromResult(yield* read(workerConfig, longer))).webhookRetentionDays,
-        365
+      assert.strictEqual(config.assertionRetentionDays, 1)
+      const longer = {
+        ...needed,
+        SVC_WEBHOOK_RETENTION_DAYS: "365",
+        SVC_ASSERTION_RETENTION_DAYS: "36500"
+      }
+      const { assertionRetentionDays, webhookRetentionDays } = yield* Effect.fromResult(
+        yield* read(workerConfig, longer)
       )
+      assert.deepStrictEqual([webhookRetentionDays, assertionRetentionDays], [365, 36_500])
       for (const store of ["memory", "pglite:.data/pglite"]) {
         const result = yield* read(workerConfig, { ...needed, SVC_STORE: store })
         const fault = Result.isFailure(result) ? result.failure : undefined
@@ -485,6 +506,7 @@ describe("settings of the development server", () => {
         approvalPort: 8081,
         rateLimit: { rate: 100, burst: 200 },
         webhookRetentionDays: 30,
+        assertionRetentionDays: 1,
         logLevel: "Info",
         dataDir: ".data"
       })

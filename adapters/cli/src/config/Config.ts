@@ -1,5 +1,6 @@
 import { join } from "node:path"
 import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
+import type { RetentionDays } from "@svc/domain/workers/CleaningWorker"
 import type { Rate } from "@svc/http-server/gate/RateLimit"
 import { NO_PROXIES, type TrustedProxies } from "@svc/http-server/http/ClientAddress"
 import type { OtlpTracesOptions } from "@svc/telemetry/OtlpTraces"
@@ -11,6 +12,7 @@ import {
   API_KEY,
   APPROVAL_BASE_URL,
   APPROVAL_PORT,
+  ASSERTION_RETENTION_DAYS,
   BASE_URL,
   DATA_DIR,
   DEV_DATABASE,
@@ -40,7 +42,7 @@ import type { StoreSetting } from "./StoreSetting.ts"
 import { tracesConfig } from "./TracesConfig.ts"
 
 /** What `svc serve` and the development server run with. */
-export interface ServerConfig {
+export interface ServerConfig extends RetentionDays {
   readonly environment: "test" | "live"
   readonly store: StoreSetting
   /** Address that all listeners bind to. Absent: all addresses of this machine. */
@@ -61,14 +63,13 @@ export interface ServerConfig {
   readonly rateLimit: Rate | "off"
   readonly trustedProxies: TrustedProxies
   readonly webhookLoopback: boolean
-  readonly webhookRetentionDays: number
   readonly logLevel: LogLevel.LogLevel
 }
 
 /** The settings of the development server, which supplies the rest itself. */
 export type DevConfig = Pick<
   ServerConfig,
-  "store" | "port" | "approvalPort" | "rateLimit" | "webhookRetentionDays" | "logLevel"
+  "store" | "port" | "approvalPort" | "rateLimit" | keyof RetentionDays | "logLevel"
 > & {
   readonly host: string
   readonly dataDir: string
@@ -169,6 +170,7 @@ export const serverConfig: Effect.Effect<ServerConfig, StartFault> = Effect.flat
     trustedProxies: Effect.map(optional(TRUSTED_PROXIES), (proxies) => proxies ?? NO_PROXIES),
     webhookLoopback: readLoopback,
     webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+    assertionRetentionDays: required(ASSERTION_RETENTION_DAYS),
     traces: tracesConfig,
     logLevel: required(LOG_LEVEL)
   }),
@@ -234,6 +236,7 @@ export const workerConfig = validateAll({
   masterKeys: masterKeyConfig,
   webhookLoopback: readLoopback,
   webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+  assertionRetentionDays: required(ASSERTION_RETENTION_DAYS),
   host: optional(HOST),
   metricsPort: optional(METRICS_PORT),
   traces: tracesConfig,
@@ -249,6 +252,7 @@ export const devConfig: Effect.Effect<DevConfig, StartFault> = Effect.map(
     ports: readPorts,
     rateLimit: required(RATE_LIMIT),
     webhookRetentionDays: required(WEBHOOK_RETENTION_DAYS),
+    assertionRetentionDays: required(ASSERTION_RETENTION_DAYS),
     logLevel: required(LOG_LEVEL)
   }),
   ({ ports, store, ...others }) => ({

@@ -1,5 +1,5 @@
 import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
-import { isWebhookRetention } from "@svc/domain/workers/CleaningWorker"
+import { isRetentionDays } from "@svc/domain/workers/CleaningWorker"
 import { isRate, type Rate } from "@svc/http-server/gate/RateLimit"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { WEBHOOK_SECRET_BYTES, WEBHOOK_SECRET_PREFIX } from "@svc/protocol/webhook/WebhookSignature"
@@ -46,7 +46,7 @@ export const parseRate = (text: string): Rate | "off" | undefined => {
 /** A whole number of days. */
 export const parseRetentionDays = (text: string): number | undefined => {
   const days = /^[1-9]\d{0,4}$/u.test(text) ? Number(text) : undefined
-  return days !== undefined && isWebhookRetention(days) ? days : undefined
+  return days !== undefined && isRetentionDays(days) ? days : undefined
 }
 
 /** A number of partitions, or `none`, which is 0. */

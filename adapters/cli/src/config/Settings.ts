@@ -1,5 +1,10 @@
 import { isIP } from "node:net"
-import { WEBHOOK_RETENTION_DAYS as DEFAULT_RETENTION_DAYS } from "@svc/domain/workers/CleaningWorker"
+import {
+  ASSERTION_RETENTION_DAYS as DEFAULT_ASSERTION_RETENTION_DAYS,
+  WEBHOOK_RETENTION_DAYS as DEFAULT_WEBHOOK_RETENTION_DAYS,
+  MAX_RETENTION_DAYS,
+  MIN_RETENTION_DAYS
+} from "@svc/domain/workers/CleaningWorker"
 import { DEFAULT_RATE } from "@svc/http-server/gate/RateLimit"
 import { parseTrustedProxies } from "@svc/http-server/http/ClientAddress"
 import { MAX_PARTITIONS } from "@svc/store-postgres/MaxPartitions"
@@ -153,11 +158,22 @@ export const WEBHOOK_ALLOW_LOOPBACK = {
   parse: oneOfWords("true", "false")
 } as const satisfies Setting<unknown>
 
+const RETENTION_FORM = `a whole number of days from ${MIN_RETENTION_DAYS} to ${MAX_RETENTION_DAYS}`
+
 export const WEBHOOK_RETENTION_DAYS = {
   name: "SVC_WEBHOOK_RETENTION_DAYS",
   meaning: "How long webhook deliveries are kept after they were delivered or exhausted.",
-  form: "a whole number of days from 1 to 36500",
-  byDefault: String(DEFAULT_RETENTION_DAYS),
+  form: RETENTION_FORM,
+  byDefault: String(DEFAULT_WEBHOOK_RETENTION_DAYS),
+  parse: parseRetentionDays
+} as const satisfies Setting<unknown>
+
+export const ASSERTION_RETENTION_DAYS = {
+  name: "SVC_ASSERTION_RETENTION_DAYS",
+  meaning:
+    "How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's clock is set back.",
+  form: RETENTION_FORM,
+  byDefault: String(DEFAULT_ASSERTION_RETENTION_DAYS),
   parse: parseRetentionDays
 } as const satisfies Setting<unknown>
 

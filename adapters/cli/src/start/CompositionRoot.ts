@@ -1,6 +1,6 @@
 import { allowsLocalhostReturn } from "@svc/domain/approval/ReturnUrl"
 import { Deployment } from "@svc/domain/ports/Deployment"
-import { webhookRetention } from "@svc/domain/workers/CleaningWorker"
+import { retention } from "@svc/domain/workers/CleaningWorker"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
 import { fetchKeySet } from "@svc/guarded-http/KeySetFetch"
 import { dnsResolve } from "@svc/guarded-http/NameResolver"
@@ -62,7 +62,7 @@ export const portsLayer = (
       instruments.webhookTransport,
       WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback })
     ),
-    webhookRetention(config.webhookRetentionDays),
+    retention(config),
     deploymentLayer(config)
   )
 

@@ -13,9 +13,8 @@ import {
   CLEANING_ORGANIZATIONS,
   CLEANING_PAUSE_MILLISECONDS,
   cleaningWorker,
-  EXPIRED_CLAIM_KEPT,
   NANOS_PER_DAY,
-  WebhookRetention
+  retention
 } from "./CleaningWorker.ts"
 import { webhookWorker } from "./WebhookWorker.ts"
 import { IDLE_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
@@ -57,25 +56,28 @@ describe("the cleaning worker", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("keeps deliveries for 30 days, or as long as it is told, and goes by its own clock too", () => {
-    const { layer, seen } = threeOrganizations()
-    return Effect.gen(function* () {
-      yield* TestClock.setTime(1000)
-      const worker = yield* Effect.forkChild(cleaningWorker)
-      yield* TestClock.adjust(0)
-      yield* Fiber.interrupt(worker)
-      const told = yield* Effect.forkChild(
-        Effect.provideService(cleaningWorker, WebhookRetention, 7n * NANOS_PER_DAY)
-      )
-      yield* TestClock.adjust(0)
-      yield* Fiber.interrupt(told)
-      const step = { organizations: CLEANING_ORGANIZATIONS, limit: CLEANING_BATCH, now: 1_000_000_000n }
-      assert.deepStrictEqual(seen.steps, [
-        { ...step, keptFor: { deliveries: 30n * NANOS_PER_DAY, claims: EXPIRED_CLAIM_KEPT } },
-        { ...step, keptFor: { deliveries: 7n * NANOS_PER_DAY, claims: EXPIRED_CLAIM_KEPT } }
-      ])
-    }).pipe(Effect.provide(layer))
-  })
+  it.effect(
+    "keeps deliveries for 30 days and the ids of assertions for one, or as long as it is told, and goes by its own clock too",
+    () => {
+      const { layer, seen } = threeOrganizations()
+      return Effect.gen(function* () {
+        yield* TestClock.setTime(1000)
+        const worker = yield* Effect.forkChild(cleaningWorker)
+        yield* TestClock.adjust(0)
+        yield* Fiber.interrupt(worker)
+        const told = yield* Effect.forkChild(
+          Effect.provide(cleaningWorker, retention({ webhookRetentionDays: 7, assertionRetentionDays: 90 }))
+        )
+        yield* TestClock.adjust(0)
+        yield* Fiber.interrupt(told)
+        const step = { organizations: CLEANING_ORGANIZATIONS, limit: CLEANING_BATCH, now: 1_000_000_000n }
+        assert.deepStrictEqual(seen.steps, [
+          { ...step, keptFor: { deliveries: 30n * NANOS_PER_DAY, claims: NANOS_PER_DAY } },
+          { ...step, keptFor: { deliveries: 7n * NANOS_PER_DAY, claims: 90n * NANOS_PER_DAY } }
+        ])
+      }).pipe(Effect.provide(layer))
+    }
+  )
 
   it.effect("asks less and less often while the store is unavailable, and continues where it was", () => {
     const { layer, seen } = threeOrganizations()

@@ -1,7 +1,7 @@
 import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
-import { StoreCleaning } from "../ports/StoreCleaning.ts"
+import { type KeptFor, StoreCleaning } from "../ports/StoreCleaning.ts"
 import { pauseAfterFailures, pauseWhileIdle } from "./WorkerPause.ts"
 
 const SECONDS_PER_DAY = 86_400n
@@ -11,24 +11,46 @@ export const NANOS_PER_DAY: Nanos = SECONDS_PER_DAY * NANOS_PER_SECOND
 /** How long webhook deliveries are kept after they ended, by default, in days. */
 export const WEBHOOK_RETENTION_DAYS = 30
 
-/** Longest that webhook deliveries may be kept, in days. */
-const MAX_WEBHOOK_RETENTION_DAYS = 36_500
+/**
+ * How long the `jti` of an identity assertion is kept after the contract lets it be used again (an hour after the assertion's
+ * `exp`, part 6), by default, in days. It covers a store's clock that is set back.
+ */
+export const ASSERTION_RETENTION_DAYS = 1
 
-/** Whether webhook deliveries may be kept for so many days: a whole number of 1 to 36,500. */
-export const isWebhookRetention = (days: number): boolean =>
-  Number.isInteger(days) && days >= 1 && days <= MAX_WEBHOOK_RETENTION_DAYS
+/** Shortest that anything which ages may be kept, in days. So nothing goes before the contract lets it. */
+export const MIN_RETENTION_DAYS = 1
 
-/** How long webhook deliveries are kept after they ended. */
-export const WebhookRetention = Context.Reference<Nanos>("@svc/domain/workers/WebhookRetention", {
-  defaultValue: () => BigInt(WEBHOOK_RETENTION_DAYS) * NANOS_PER_DAY
+/** Longest that anything which ages may be kept, in days. */
+export const MAX_RETENTION_DAYS = 36_500
+
+/** Whether what ages may be kept for so many days: a whole number of 1 to 36,500. */
+export const isRetentionDays = (days: number): boolean =>
+  Number.isInteger(days) && days >= MIN_RETENTION_DAYS && days <= MAX_RETENTION_DAYS
+
+/** For how many days each kind of row that ages is kept. */
+export interface RetentionDays {
+  /** Webhook deliveries, after they were delivered or exhausted. */
+  readonly webhookRetentionDays: number
+  /** Identifiers of identity assertions, after they could be used again. */
+  readonly assertionRetentionDays: number
+}
+
+const keptFor = ({ assertionRetentionDays, webhookRetentionDays }: RetentionDays): KeptFor => ({
+  deliveries: BigInt(webhookRetentionDays) * NANOS_PER_DAY,
+  claims: BigInt(assertionRetentionDays) * NANOS_PER_DAY
 })
 
-/** Keeps webhook deliveries for so many days after they ended. */
-export const webhookRetention = (days: number): Layer.Layer<never> =>
-  Layer.succeed(WebhookRetention, BigInt(days) * NANOS_PER_DAY)
+/** How long each kind of row that ages is kept. */
+export const Retention = Context.Reference<KeptFor>("@svc/domain/workers/Retention", {
+  defaultValue: () =>
+    keptFor({
+      webhookRetentionDays: WEBHOOK_RETENTION_DAYS,
+      assertionRetentionDays: ASSERTION_RETENTION_DAYS
+    })
+})
 
-/** How long a claim is kept after it expired, for a store's clock that is set back. */
-export const EXPIRED_CLAIM_KEPT: Nanos = NANOS_PER_DAY
+/** Keeps what ages for so many days. */
+export const retention = (days: RetentionDays): Layer.Layer<never> => Layer.succeed(Retention, keptFor(days))
 
 /** Rows that one step removes at most, so that it holds its locks for milliseconds. */
 export const CLEANING_BATCH = 500
@@ -50,13 +72,12 @@ const step = Effect.fnUntraced(function* (
   after: string | undefined
 ): Effect.fn.Return<Progress, StoreUnavailable, StoreCleaning> {
   const store = yield* StoreCleaning
-  const deliveries = yield* WebhookRetention
   const { next, removed } = yield* store.clean({
     ...(after === undefined ? {} : { after }),
     organizations: CLEANING_ORGANIZATIONS,
     limit: CLEANING_BATCH,
     now: yield* Clock.currentTimeNanos,
-    keptFor: { deliveries, claims: EXPIRED_CLAIM_KEPT }
+    keptFor: yield* Retention
   })
   if (removed > 0) yield* Effect.annotateLogs(Effect.logDebug("old rows are removed"), { rows: removed })
   return {
