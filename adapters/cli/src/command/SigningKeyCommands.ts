@@ -14,8 +14,9 @@ import { masterKeyConfig } from "../config/Config.ts"
 import { managedKeyFault } from "../config/MasterKeySetting.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, usageFault } from "../start/StartFault.ts"
-import { readOptions, requiredOption } from "./CommandOptions.ts"
+import { type Options, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
+import { secretFacts } from "./StoredSecrets.ts"
 import { textTable } from "./TextTable.ts"
 
 /** How long a new key is published before it signs, in seconds; verifiers may cache the key set for 300 s (part 7). */
@@ -59,16 +60,28 @@ const isOpenedBy = (record: SigningKeyRecord, keys: SecretSealerNodeCrypto.Maste
 
 /**
  * Servers must be able to open a new key when it begins to sign. They are known to have the master key that opens the
- * current signing key, so this must be the one that seals the new key.
+ * current signing key, so this must be the one that seals the new key. Only an operator can know that it is lost, and that
+ * servers are to have another from now on.
  */
-const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyList, masterKeys: MasterKeys) {
+const checkMasterKey = Effect.fnUntraced(function* (
+  { keys, now }: SigningKeyList,
+  { isMasterKeyLost }: Place,
+  masterKeys: MasterKeys
+) {
   const signing = signingKeyAt(keys, now)
   if (signing === undefined) return
+  if (isMasterKeyLost) {
+    return (yield* isOpenedBy(signing, masterKeys))
+      ? yield* usageFault(
+          "a master key given here opens the signing key, so it is not lost; leave out --master-key-lost"
+        )
+      : undefined
+  }
   if (yield* isOpenedBy(signing, { current: masterKeys.current })) return
   return yield* configurationFault(
     (yield* isOpenedBy(signing, masterKeys))
       ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; run svc master-key rewrap once every server has both keys, or rotate with that one as SVC_MASTER_KEY"
-      : "the master key does not open the signing key that the store keeps"
+      : "the master key does not open the signing key that the store keeps; set the one that sealed it, or if that is lost for good, see --master-key-lost under --help"
   )
 })
 
@@ -76,12 +89,28 @@ const checkMasterKey = Effect.fnUntraced(function* ({ keys, now }: SigningKeyLis
 interface Place {
   readonly kms: string | undefined
   readonly stored: boolean
+  /** Whether the master key that sealed the current signing key is said to be lost, so that nobody can open it. */
+  readonly isMasterKeyLost: boolean
 }
 
-const readPlace = ({ kms, stored }: Place): Effect.Effect<Place, StartFault> =>
-  kms !== undefined && stored
-    ? Effect.fail(usageFault("--kms and --stored exclude each other"))
-    : Effect.succeed({ kms, stored })
+/** The options of a place, by their kinds. */
+const PLACE_OPTIONS = { kms: "one", stored: "flag", "master-key-lost": "flag" } as const
+
+const readPlace = ({
+  kms,
+  stored,
+  "master-key-lost": isMasterKeyLost
+}: Options<typeof PLACE_OPTIONS>): Effect.Effect<Place, StartFault> => {
+  if (kms !== undefined && stored) return Effect.fail(usageFault("--kms and --stored exclude each other"))
+  // The name of a key in a key management service is sealed, so where the current one is cannot be told.
+  return isMasterKeyLost && kms === undefined && !stored
+    ? Effect.fail(
+        usageFault(
+          "with --master-key-lost, name the next signing key with --kms, or have it made in the store with --stored"
+        )
+      )
+    : Effect.succeed({ kms, stored, isMasterKeyLost })
+}
 
 /** A key management service makes its keys itself, so the next one must be named. */
 const checkPlace = Effect.fnUntraced(function* (
@@ -118,23 +147,38 @@ const PLACE_HELP = `  --kms <key>   a key in a key management service: aws-kms:<
                 azure-key-vault:<identifier> (EC or EC-HSM, P-256)
   --stored      a key in the store, in place of one in a key management service`
 
+const MASTER_KEY_LOST_HELP = `  --master-key-lost
+                the master key that sealed the current signing key is gone for good, and SVC_MASTER_KEY is a new one. Then
+                nobody can sign with the current key any more, and what else the lost key sealed stays closed: the answer
+                lists it as lost_secrets. Stop all servers and workers first: one that runs still has the key, which is then
+                not lost, and none of them could open the next signing key. Needs --kms or --stored`
+
 const rotationPendingFault = (pending: { readonly kid: string; readonly signsFrom: Instant }): StartFault =>
   new StartFault({
     line: `the key ${pending.kid} is published and signs from ${formatNanos(pending.signsFrom)}; rotate after that, or with --now`,
     exitCode: EXIT_TEMPORARY
   })
 
+/** What the answer adds where a master key is lost: every other secret that is closed from now on. */
+const lostSecrets = Effect.fnUntraced(function* ({ isMasterKeyLost }: Place, masterKeys: MasterKeys) {
+  return isMasterKeyLost ? { lost_secrets: (yield* secretFacts(masterKeys)).lost } : {}
+})
+
 const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Place, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
   const known = yield* records.list
-  yield* checkMasterKey(known, masterKeys)
+  yield* checkMasterKey(known, place, masterKeys)
   yield* checkPlace(known, place, masterKeys)
   const key = yield* newKey(known, place, masterKeys)
   const when = isImmediate ? "now" : ({ delay: SIGNING_DELAY_SECONDS * NANOS_PER_SECOND } as const)
   const { signsFrom } = yield* Effect.catchTag(records.rotate(key, when), "RotationPending", (pending) =>
     Effect.fail(rotationPendingFault(pending))
   )
-  return { kid: key.publicJwk.kid, signs_from: formatNanos(signsFrom) }
+  return {
+    kid: key.publicJwk.kid,
+    signs_from: formatNanos(signsFrom),
+    ...(yield* lostSecrets(place, masterKeys))
+  }
 })
 
 const rotate: StoreCommand = {
@@ -147,12 +191,17 @@ new key is sealed under SVC_MASTER_KEY, which must be the one that sealed the cu
 open it.
 
   --now         for a suspected compromise: the new key signs at once, and a pending key is withdrawn
-${PLACE_HELP}`,
+${PLACE_HELP}
+${MASTER_KEY_LOST_HELP} and --now`,
     SETTINGS_OF.storeAndMasterKey
   ),
   plan: Effect.fnUntraced(function* (words) {
-    const { now, ...given } = yield* readOptions({ now: "flag", kms: "one", stored: "flag" }, words)
+    const { now, ...given } = yield* readOptions({ now: "flag", ...PLACE_OPTIONS }, words)
     const place = yield* readPlace(given)
+    yield* refuseUnless(
+      now || !place.isMasterKeyLost,
+      "--master-key-lost needs --now, since nobody can sign until the next key does"
+    )
     const keys = yield* masterKeyConfig
     return Effect.succeed({ organization: "", act: rotateKey(now, place, keys) })
   })
@@ -199,7 +248,7 @@ const isRetired = (kid: string, list: SigningKeyList): boolean =>
 const withdrawKey = Effect.fnUntraced(function* (kid: string, place: Place, masterKeys: MasterKeys) {
   const records = yield* SigningKeyRecords
   const known = yield* records.list
-  yield* checkMasterKey(known, masterKeys)
+  yield* checkMasterKey(known, place, masterKeys)
   if (!isRetired(kid, known)) yield* checkPlace(known, place, masterKeys)
   const successor = yield* newKey(known, place, masterKeys)
   const { signing, withdrawnAt } = yield* Effect.catchTag(
@@ -207,7 +256,13 @@ const withdrawKey = Effect.fnUntraced(function* (kid: string, place: Place, mast
     "SigningKeyUnknown",
     () => Effect.fail(usageFault("no signing key has this kid; svc signing-key list shows all of them"))
   )
-  return { kid, state: "withdrawn", withdrawn_at: formatNanos(withdrawnAt), signing_kid: signing }
+  return {
+    kid,
+    state: "withdrawn",
+    withdrawn_at: formatNanos(withdrawnAt),
+    signing_kid: signing,
+    ...(yield* lostSecrets(place, masterKeys))
+  }
 })
 
 const withdraw: StoreCommand = {
@@ -223,7 +278,8 @@ of the key set may hold it for another 300 s.
 
 Where the key that replaces it is made:
 
-${PLACE_HELP}`,
+${PLACE_HELP}
+${MASTER_KEY_LOST_HELP}`,
     SETTINGS_OF.storeAndMasterKey
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -235,7 +291,7 @@ ${PLACE_HELP}`,
       )
     }
     const { reason, ...given } = yield* readOptions(
-      { reason: "one", kms: "one", stored: "flag" },
+      { reason: "one", ...PLACE_OPTIONS },
       words.toSpliced(place, 1)
     )
     const successor = yield* readPlace(given)

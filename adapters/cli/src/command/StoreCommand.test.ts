@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto"
+import { generateKeyPairSync, randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -432,7 +432,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
           assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
             78,
-            "the master key does not open the signing key that the store keeps"
+            "the master key does not open the signing key that the store keeps; set the one that sealed it, or if that is lost for good, see --master-key-lost under --help"
           ])
           // Servers may have the one that is the previous one here as their only one.
           const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }
@@ -519,6 +519,55 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           assert.isTrue(rows.some((row) => row.startsWith(`${before.kid}  withdrawn  `)))
           assert.deepStrictEqual(JSON.parse(printedText(command, ["--json"], answer)), answer)
         })
+    )
+
+    it.effect("a lost master key is said in so many words before a signing key is replaced without it", () =>
+      Effect.gen(function* () {
+        const lost = { SVC_MASTER_KEY: randomBytes(32).toString("base64url") }
+        const found = { SVC_MASTER_KEY: randomBytes(32).toString("base64url") }
+        const { data } = yield* run("signing-key list")
+        const signing = data.find(({ state }: { readonly state: string }) => state === "signing")
+        const instead = ["--master-key-lost", "--stored"]
+        const withdrawal = [signing.kid, "--reason", "the vault burnt down"]
+        // It is not lost while it is here, under either name.
+        for (const keys of [{}, { ...lost, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }]) {
+          for (const [name, words] of [
+            ["signing-key withdraw", [...withdrawal, ...instead]],
+            ["signing-key rotate", ["--now", ...instead]]
+          ] as const) {
+            const [code, line] = yield* faultOf(name, words, keys)
+            assert.strictEqual(code, 64)
+            assert.match(line, /opens the signing key, so it is not lost; leave out --master-key-lost$/u)
+          }
+        }
+        const refused = [
+          ["signing-key withdraw", withdrawal, 78, /^the master key does not open/u],
+          ["signing-key withdraw", [...withdrawal, "--master-key-lost"], 64, /--kms, or .* --stored$/u],
+          ["signing-key rotate", ["--now", "--master-key-lost"], 64, /--kms, or .* --stored$/u],
+          ["signing-key rotate", instead, 64, /^--master-key-lost needs --now/u]
+        ] as const
+        for (const [name, words, exitCode, message] of refused) {
+          const [code, line] = yield* faultOf(name, words, lost)
+          assert.strictEqual(code, exitCode)
+          assert.match(line, message)
+        }
+        assert.deepInclude(yield* listed, { [signing.kid]: "signing" })
+
+        const rotated = yield* run("signing-key rotate", ["--now", ...instead], lost)
+        assert.deepInclude(yield* listed, { [signing.kid]: "retired", [rotated.kid]: "signing" })
+        // What the lost key alone opens is named.
+        assert.include(rotated.lost_secrets, `signing key ${signing.kid}`)
+        const [entry] = yield* logged(
+          run("signing-key withdraw", [rotated.kid, "--reason", "burnt too", ...instead], found)
+        )
+        assert.include(entry?.arguments ?? [], "--master-key-lost")
+        const states = yield* listed
+        assert.strictEqual(states[rotated.kid], "withdrawn")
+        // The new master key goes on as any other.
+        const last = yield* run("signing-key rotate", ["--now"], found)
+        assert.notProperty(last, "lost_secrets")
+        yield* run("signing-key rotate", ["--now", ...instead])
+      })
     )
 
     it.effect("svc signing-key withdraw reports missing and unknown arguments and changes nothing", () =>

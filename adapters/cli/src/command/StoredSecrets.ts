@@ -2,7 +2,7 @@ import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { type SealedSecret, SealedSecrets } from "@svc/domain/ports/SealedSecrets"
 import { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Result } from "effect"
 
 /** Webhook endpoints that are read at a time. */
 const PAGE_ENDPOINTS = 100
@@ -27,3 +27,29 @@ export const forEachSecret = Effect.fnUntraced(function* <E, R>(
 /** What a secret is of, in words. */
 export const placeOfSecret = ({ context }: SealedSecret): string =>
   context.purpose === "signing_key" ? `signing key ${context.row}` : `secret of ${context.row}`
+
+/** Which master key opens the secrets that the store keeps. */
+export interface SecretFacts {
+  readonly current: number
+  /** Those that the previous key alone opens. */
+  readonly previous: number
+  /** Those that neither opens, by what they are of. */
+  readonly lost: ReadonlyArray<string>
+}
+
+export const secretFacts = Effect.fnUntraced(function* (
+  keys: SecretSealerNodeCrypto.MasterKeys
+): Effect.fn.Return<SecretFacts, StoreUnavailable, SealedSecrets> {
+  const current = yield* sealerOf({ current: keys.current })
+  const either = yield* sealerOf(keys)
+  const facts = { current: 0, previous: 0, lost: [] as Array<string> }
+  yield* forEachSecret((secret) =>
+    Effect.gen(function* () {
+      const { context, sealed } = secret
+      if (Result.isSuccess(yield* Effect.result(current.open(context, sealed)))) facts.current += 1
+      else if (Result.isSuccess(yield* Effect.result(either.open(context, sealed)))) facts.previous += 1
+      else facts.lost.push(placeOfSecret(secret))
+    })
+  )
+  return facts
+})

@@ -1,5 +1,4 @@
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import type { SealedSecrets } from "@svc/domain/ports/SealedSecrets"
 import { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import {
   isWithdrawn,
@@ -13,34 +12,8 @@ import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
 import { managedNameOf, openSigningKey } from "@svc/signer/StoredSigningKey"
 import { Effect, Option, Result } from "effect"
-import { forEachSecret, placeOfSecret, sealerOf } from "../command/StoredSecrets.ts"
+import { type SecretFacts, sealerOf } from "../command/StoredSecrets.ts"
 import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
-
-/** Which master key opens the secrets that the store keeps. */
-export interface SecretFacts {
-  readonly current: number
-  /** Those that the previous key alone opens. */
-  readonly previous: number
-  /** Those that neither opens, by what they are of. */
-  readonly lost: ReadonlyArray<string>
-}
-
-export const secretFacts = Effect.fnUntraced(function* (
-  keys: MasterKeys
-): Effect.fn.Return<SecretFacts, StoreUnavailable, SealedSecrets> {
-  const current = yield* sealerOf({ current: keys.current })
-  const either = yield* sealerOf(keys)
-  const facts = { current: 0, previous: 0, lost: [] as Array<string> }
-  yield* forEachSecret((secret) =>
-    Effect.gen(function* () {
-      const { context, sealed } = secret
-      if (Result.isSuccess(yield* Effect.result(current.open(context, sealed)))) facts.current += 1
-      else if (Result.isSuccess(yield* Effect.result(either.open(context, sealed)))) facts.previous += 1
-      else facts.lost.push(placeOfSecret(secret))
-    })
-  )
-  return facts
-})
 
 export const masterKeyCheck: Check<SecretFacts> = {
   name: "keys.master_key",
@@ -48,7 +21,7 @@ export const masterKeyCheck: Check<SecretFacts> = {
     if (lost.length > 0) {
       return failed(
         `no master key here opens ${namedList(lost)}`,
-        "set the key that sealed them as SVC_MASTER_KEY, or as SVC_MASTER_KEY_PREVIOUS; if it is gone, rotate the secrets of these endpoints"
+        "set the key that sealed them as SVC_MASTER_KEY, or as SVC_MASTER_KEY_PREVIOUS; if it is lost, go by svc signing-key rotate --help, and rotate the secrets of these endpoints"
       )
     }
     return previous > 0

@@ -17,6 +17,7 @@ import {
 import { storedEndpoints } from "@svc/store-postgres/diagnosis/StoredEndpoints"
 import { type PostgresPorts, SESSION_SETTINGS } from "@svc/store-postgres/PostgresStore"
 import { Effect, Option, Result } from "effect"
+import { secretFacts } from "../command/StoredSecrets.ts"
 import {
   loopbackConfig,
   masterKeyConfig,
@@ -37,7 +38,7 @@ import { COMPARISON_LIMIT_SECONDS, compareStores, missingCheck } from "./Compare
 import { type ExaminedStore, openExamined } from "./ExaminedStore.ts"
 import { historyCheck, positionsCheck } from "./HistoryChecks.ts"
 import { hostsCheck } from "./HostChecks.ts"
-import { masterKeyCheck, SIGNING_CHECKS, secretFacts, signingFacts } from "./KeyChecks.ts"
+import { masterKeyCheck, SIGNING_CHECKS, signingFacts } from "./KeyChecks.ts"
 import { ORGANIZATION_CHECKS, organizationFacts, originFacts } from "./OriginChecks.ts"
 import { migrationsCheck, privilegesCheck, VACUUM_CHECKS } from "./SchemaChecks.ts"
 import { clockCheck, connectionsCheck, poolerCheck, SERVER_CHECKS, sessionCheck } from "./ServerChecks.ts"
