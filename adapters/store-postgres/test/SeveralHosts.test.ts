@@ -16,8 +16,8 @@ import {
   newMandate,
   recovered
 } from "./StreamUnderFaults.ts"
-import { freePort, startTestPostgres } from "./TestPostgres.ts"
-import { startStandby } from "./TestStandby.ts"
+import { freePort, startTestPostgres, type TestPostgres } from "./TestPostgres.ts"
+import { rowOf, startStandby } from "./TestStandby.ts"
 
 const primary = await startTestPostgres()
 const port = await freePort()
@@ -83,5 +83,40 @@ describe.skipIf(standby === undefined)("a store with a list of hosts", () => {
       yield* recovered(addEvent(store, place))
       yield* assertWhole(store, place, 4)
     }).pipe(Effect.scoped)
+  )
+})
+
+describe.skipIf(primary?.own === undefined)("a list of hosts with a copy of a server's disk", () => {
+  const running: Array<TestPostgres> = []
+  afterAll(() => Promise.all(running.map(({ stop }) => stop())))
+
+  it.live("is refused while both take writes, and one server by two names is not", () =>
+    Effect.gen(function* () {
+      const [original, copy] = yield* Effect.promise(async () => {
+        const first = (await startTestPostgres())!
+        running.push(first)
+        await first.own!.shutDown()
+        const second = await first.own!.startCopy()
+        running.push(second)
+        await first.own!.start()
+        return [first, second] as const
+      })
+      // By what a server says of its data, they cannot be told apart.
+      const identity =
+        "select system_identifier::text, left(pg_walfile_name(pg_current_wal_lsn()), 8) as timeline from pg_control_system()"
+      const [one, other] = yield* Effect.promise(() =>
+        Promise.all([rowOf(original.url, identity), rowOf(copy.url, identity)])
+      )
+      assert.deepStrictEqual(one, other)
+
+      const checked = (...list: ReadonlyArray<string>) =>
+        serverConnection(Redacted.make(`postgres://postgres@${list.join(",")}/postgres`)).pipe(
+          Effect.flatMap(({ options: own }) => PostgresStore.checkSession(own))
+        )
+      const port = new URL(original.url).port
+      yield* checked(`127.0.0.1:${port}`, `localhost:${port}`)
+      const fault = yield* Effect.flip(checked(`127.0.0.1:${port}`, new URL(copy.url).host))
+      assert.match(String(fault), /take writes and are not the same server/u)
+    })
   )
 })

@@ -38,6 +38,8 @@ export interface TestPostgres extends TestDatabase {
     readonly kill: () => Promise<void>
     /** Ends the server in order, whoever is connected. */
     readonly shutDown: () => Promise<void>
+    /** Starts another server on a copy of its data. It must be shut down meanwhile. */
+    readonly startCopy: () => Promise<TestPostgres>
     /** Stops all of its processes, or goes on: they keep what they have, and do nothing. */
     readonly freeze: () => void
     readonly thaw: () => void
@@ -235,6 +237,12 @@ const startIn = async (
       shutDown: async () => {
         server.kill("SIGINT")
         await ended(server)
+      },
+      startCopy: () => {
+        const other = newFolder()
+        const { status } = spawnSync("cp", ["-R", "-p", data, join(other, "data")], asPlainUser)
+        if (status !== 0) throw new Error("the data of the test server cannot be copied")
+        return startIn(other, native, settings)
       },
       freeze: () => signalAll(server, "SIGSTOP"),
       thaw: () => signalAll(server, "SIGCONT")

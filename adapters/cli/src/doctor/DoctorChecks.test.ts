@@ -66,7 +66,7 @@ describe("checks of a database", () => {
       host: "a",
       port: 5432,
       kind: "writable",
-      identity: { cluster: "1", timeline: "1" }
+      identity: { cluster: "1", timeline: "1", started: "1" }
     } as const
     const standby = { host: "b", port: 5432, kind: "standby", cluster: "1", follows: true } as const
     judged(
@@ -82,7 +82,7 @@ describe("checks of a database", () => {
       "failed",
       /b:5432: a standby of another cluster/u
     )
-    const identity = { cluster: "1", timeline: "2" }
+    const identity = { cluster: "1", timeline: "2", started: "2" }
     judged(
       hostsCheck,
       [primary, { ...primary, host: "b", identity }],

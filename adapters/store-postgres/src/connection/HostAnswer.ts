@@ -1,11 +1,16 @@
 import { Data, Result } from "effect"
 import { nameOfHost, type ServerHost } from "./PostgresUrl.ts"
 
-/** Which data a server has: those of the same cluster and timeline are one server, reached in several ways. */
+/**
+ * Which server it is, and of which data. Those of the same cluster and timeline that started in the same microsecond are one
+ * server, reached in several ways; with other starts they run on copies of one disk.
+ */
 export interface HostIdentity {
-  /** Null where the server does not tell, as is the timeline. */
+  /** Null where the server does not tell, as are the timeline and the start. */
   readonly cluster: string | null
   readonly timeline: string | null
+  /** When it started, in microseconds since 1970. */
+  readonly started: string | null
 }
 
 /** What became of asking a host. */
@@ -30,7 +35,7 @@ export class NoWritableHost extends Data.TaggedError("NoWritableHost")<{
   override readonly message = "no host of the list takes writes"
 }
 
-/** Hosts of the list take writes and have different data, so one of them is a lost primary that came back. */
+/** Hosts of the list take writes and are different servers: one of them is a lost primary that came back, or a copy of it. */
 export class SeveralPrimaries extends Data.TaggedError("SeveralPrimaries")<{
   readonly hosts: ReadonlyArray<ServerHost>
 }> {
@@ -44,7 +49,7 @@ export const isSame = (one: ServerHost, other: ServerHost | undefined): boolean 
   one.host === other?.host && one.port === other.port
 
 const differ = (one: HostIdentity, other: HostIdentity): boolean =>
-  (["cluster", "timeline"] as const).some(
+  (["cluster", "timeline", "started"] as const).some(
     (part) => one[part] !== null && other[part] !== null && one[part] !== other[part]
   )
 

@@ -4,8 +4,13 @@ import { Effect, Redacted, Result } from "effect"
 import { type HostAnswer, type HostIdentity, writableOf } from "./HostAnswer.ts"
 import { makeHostSearch } from "./HostSearch.ts"
 
-const writable = (host: string, cluster: string | null = "1", timeline: string | null = "1"): HostAnswer => {
-  const identity: HostIdentity = { cluster, timeline }
+const writable = (
+  host: string,
+  cluster: string | null = "1",
+  timeline: string | null = "1",
+  started: string | null = "1"
+): HostAnswer => {
+  const identity: HostIdentity = { cluster, timeline, started }
   return { host, port: 5432, kind: "writable", identity }
 }
 
@@ -35,6 +40,13 @@ describe("the host that is used, of several", () => {
     assert.strictEqual(chosen([writable("a", "1", "1"), writable("b", "1", "2")]), "SeveralPrimaries")
     assert.strictEqual(chosen([writable("a", "1"), writable("b", "2")], "a"), "SeveralPrimaries")
     assert.strictEqual(chosen([writable("a", null, null), writable("b", "2")]), "a")
+  })
+
+  it("is none if two servers run on copies of one disk, and the first if one server has two names", () => {
+    const told = (host: string, started: string | null) => writable(host, "1", "1", started)
+    assert.strictEqual(chosen([told("a", "1"), told("b", "2")], "a"), "SeveralPrimaries")
+    assert.strictEqual(chosen([told("a", "1"), told("b", "1")]), "a")
+    assert.strictEqual(chosen([told("a", null), told("b", "2")]), "a")
   })
 })
 

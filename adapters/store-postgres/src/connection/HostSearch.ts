@@ -25,6 +25,7 @@ const FOLLOWS = "select exists (select from pg_stat_wal_receiver) as follows"
 
 const CLUSTER = "select system_identifier::text as value from pg_control_system()"
 const TIMELINE = "select left(pg_walfile_name(pg_current_wal_lsn()), 8) as value"
+const STARTED = "select (extract(epoch from pg_postmaster_start_time()) * 1000000)::bigint::text as value"
 
 const firstRow = (session: PgConnection.PgConnection, question: string) =>
   Effect.map(session.query(question, [], false), ({ rows }) => rows[0] ?? {})
@@ -52,7 +53,13 @@ const ask = (config: PgConnection.Config, { host, port }: ServerHost): Effect.Ef
       } as const
     }
     if (isReadOnly === true) return { host, port, kind: "read_only" } as const
-    const identity = { cluster: yield* told(session, CLUSTER), timeline: yield* told(session, TIMELINE) }
+    const cluster = yield* told(session, CLUSTER)
+    const identity = {
+      cluster,
+      timeline: yield* told(session, TIMELINE),
+      // A database that has no cluster to tell may well be several servers with the same data, all of which take writes.
+      started: cluster === null ? null : yield* told(session, STARTED)
+    }
     return { host, port, kind: "writable", identity } as const
   }).pipe(
     Effect.scoped,
