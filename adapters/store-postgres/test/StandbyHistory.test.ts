@@ -72,14 +72,24 @@ const svc = async (store: string, ...words: ReadonlyArray<string>) => {
   return JSON.parse(stdout)
 }
 
-/** What a command prints that exits 1 since it found something. */
-const found = (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>): Promise<string> =>
-  new Promise((resolve, reject) => {
-    const options = { cwd: ROOT, env: { ...leastEnvironment(), ...env }, timeout: COMMAND_MILLISECONDS }
-    execFile(process.execPath, [SVC, ...words], options, (error, stdout, stderr) =>
-      error?.code === 1 ? resolve(stdout) : reject(new Error(`${error?.code}: ${stdout}${stderr}`))
-    )
-  })
+/** What a command prints that exits with this code. */
+const endingWith =
+  (exitCode: number) =>
+  (env: Readonly<Record<string, string>>, ...words: ReadonlyArray<string>): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const options = { cwd: ROOT, env: { ...leastEnvironment(), ...env }, timeout: COMMAND_MILLISECONDS }
+      execFile(process.execPath, [SVC, ...words], options, (error, stdout, stderr) =>
+        error?.code === exitCode
+          ? resolve(stdout + stderr)
+          : reject(new Error(`${error?.code}: ${stdout}${stderr}`))
+      )
+    })
+
+/** What a command prints that found something. */
+const found = endingWith(1)
+
+/** What a command prints that a setting keeps from running. */
+const refused = endingWith(78)
 
 describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces the primary", () => {
   const endings: Array<() => Promise<void>> = []
@@ -196,6 +206,14 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
       ({ check }: { readonly check: string }) => check === "history.missing"
     )
     assert.match(told.found, /has events of 3 mandates .*, 1 authorization and 0 commands of operators/u)
+
+    // A standby of the promoted server has what that has, whatever was lost.
+    const copy = await follow(promoted.url, { synchronous: false })
+    const withCopy = { SVC_STORE: address.url, SVC_OTHER_STORE: copy.url }
+    assert.match(await refused(withCopy, "store", "missing"), /is a standby that follows a primary/u)
+    await copy.disconnect()
+    assert.isTrue(JSON.parse(await found(withCopy, "store", "missing", "--json")).other_may_be_copy)
+    assert.match(await found(withCopy, "store", "missing"), /^it cannot be told whether anything is missing/u)
 
     const begun = await svc(address.url, "store", "acknowledge-history", "--json")
     assert.deepInclude(begun, { outcome: "begun", lossless: false })

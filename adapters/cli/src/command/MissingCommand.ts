@@ -3,18 +3,12 @@ import { Console, Effect } from "effect"
 import { comparedStoresConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { counted } from "../doctor/Check.ts"
+import { type Comparison, isMissingAny, POSSIBLE_COPY } from "../doctor/Comparison.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
 import { printableJson } from "./PrintableText.ts"
 import { textTable } from "./TextTable.ts"
-
-/** Whether the other database has anything that this one has not. */
-export const isMissingAny = ({
-  authorizations,
-  mandates,
-  operator_commands: commands
-}: MissingRecords): boolean => mandates.length + authorizations.length + commands.length > 0
 
 const byOrganization = ({ authorizations, mandates }: MissingRecords) => {
   const ids = [...new Set(mandates.map(({ organization_id: id }) => id))]
@@ -31,8 +25,9 @@ const byOrganization = ({ authorizations, mandates }: MissingRecords) => {
 }
 
 /** What is missing, as a person reads it. */
-const textOf = (found: MissingRecords): string => {
+const textOf = (found: Comparison): string => {
   const { authorizations, mandates, mandates_compared: compared, operator_commands: commands } = found
+  if (found.other_may_be_copy) return `${POSSIBLE_COPY.found}; ${POSSIBLE_COPY.remedy}`
   if (!isMissingAny(found)) return `nothing is missing: ${counted(compared, "mandate")} compared`
   const tables = [
     textTable(
@@ -78,11 +73,13 @@ export const missingCommand: Command = {
   help: helpOf(
     `svc store missing: lists what another database has and the store has not, such as a lost primary and the standby that took
 its place: mandates and their events, authorizations that are not there or have another state, and commands of operators.
-Reads both and changes neither. The other one may be a standby, or a lost primary that was started as one.
+Reads both and changes neither. The other one may be a lost primary that was started as a standby, or a standby of it. A
+standby of the store itself has what the store has, so one that follows it is refused.
 
-  --json   prints JSON: {"mandates_compared", "organizations", "mandates", "authorizations", "operator_commands"}
+  --json   prints JSON: {"mandates_compared", "organizations", "mandates", "authorizations", "operator_commands",
+           "other_may_be_copy"}; the last one is true if nothing is missing only because the other one may be a copy
 
-Exits 0 if nothing is missing, 1 if something is.`,
+Exits 0 if nothing is missing, 1 if something is or if that cannot be told.`,
     SETTINGS_OF.storeAndOther
   ),
   run: Effect.fnUntraced(function* (words) {
@@ -93,6 +90,6 @@ Exits 0 if nothing is missing, 1 if something is.`,
     yield* Console.log(
       json ? printableJson({ ...found, organizations: byOrganization(found) }, 2) : textOf(found)
     )
-    if (isMissingAny(found)) return yield* new CheckFailed({})
+    if (isMissingAny(found) || found.other_may_be_copy) return yield* new CheckFailed({})
   })
 }

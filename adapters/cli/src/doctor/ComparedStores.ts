@@ -1,8 +1,5 @@
-import {
-  isSameDatabase,
-  type MissingRecords,
-  missingRecords
-} from "@svc/store-postgres/diagnosis/MissingRecords"
+import { comparedServer, relationOf } from "@svc/store-postgres/diagnosis/ComparedServers"
+import { missingRecords } from "@svc/store-postgres/diagnosis/MissingRecords"
 import { connect, connectReadOnly, DEFAULT_SCHEMA } from "@svc/store-postgres/PostgresStore"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -10,16 +7,20 @@ import type { StoreSetting } from "../config/StoreSetting.ts"
 import { connectionTo } from "../start/DatabaseConnection.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
 import { configurationFault, type StartFault } from "../start/StartFault.ts"
-import { type Check, counted, failed, namedList, ok } from "./Check.ts"
+import { type Check, counted, failed, namedList, ok, warning } from "./Check.ts"
+import { type Comparison, isMissingAny, POSSIBLE_COPY } from "./Comparison.ts"
 
 type ServerStore = Extract<StoreSetting, { readonly postgres: unknown }>
+
+const NO_COPY =
+  "SVC_OTHER_STORE is a standby that follows a primary, and is not known to follow another than SVC_STORE, so it has whatever that has: name the lost primary, started with an empty standby.signal and without primary_conninfo. (A role in pg_read_all_stats is told which one it follows.)"
 
 /** What the other database has and the store has not. Neither is changed. */
 export const compareStores = Effect.fnUntraced(
   function* (
     store: ServerStore,
     other: ServerStore
-  ): Effect.fn.Return<MissingRecords, StartFault, Reactivity.Reactivity> {
+  ): Effect.fn.Return<Comparison, StartFault, Reactivity.Reactivity> {
     const one = yield* connectionTo(store.postgres)
     const lost = yield* connectionTo(other.postgres)
     if (lost.address.hosts.length > 1) {
@@ -33,12 +34,15 @@ export const compareStores = Effect.fnUntraced(
       yield* Effect.mapError(there.unsafe("select 1").unprepared, (fault) =>
         databaseFault(fault, lost.address)
       )
-      if (yield* isSameDatabase({ here, there })) {
+      const relation = relationOf(yield* comparedServer(here), yield* comparedServer(there))
+      if (relation === "copy") return yield* configurationFault(NO_COPY)
+      if (relation === "same") {
         return yield* configurationFault(
           "SVC_OTHER_STORE must name another database than SVC_STORE: name the server itself, not an address that moves"
         )
       }
-      return yield* missingRecords({ here, there, schema: DEFAULT_SCHEMA })
+      const found = yield* missingRecords({ here, there, schema: DEFAULT_SCHEMA })
+      return { ...found, other_may_be_copy: relation === "unsure" && !isMissingAny(found) }
     }).pipe(
       Effect.scoped,
       Effect.catchTag("SqlError", (fault) => Effect.fail(databaseFault(fault, one.address)))
@@ -51,13 +55,16 @@ export const compareStores = Effect.fnUntraced(
 export const COMPARISON_LIMIT_SECONDS = 60
 
 /** Whether the database that `SVC_OTHER_STORE` names has anything that the store has not. */
-export const missingCheck: Check<MissingRecords> = {
+export const missingCheck: Check<Comparison> = {
   name: "history.missing",
-  judge: ({ authorizations, mandates, mandates_compared: compared, operator_commands: commands }) =>
-    mandates.length + authorizations.length + commands.length === 0
-      ? ok(`nothing is missing: ${counted(compared, "mandate")} compared`)
-      : failed(
+  judge: (found) => {
+    const { authorizations, mandates, mandates_compared: compared, operator_commands: commands } = found
+    if (found.other_may_be_copy) return warning(POSSIBLE_COPY.found, POSSIBLE_COPY.remedy)
+    return isMissingAny(found)
+      ? failed(
           `the other database has events of ${counted(mandates.length, "mandate")} (${namedList(mandates.map(({ mandate_id: id }) => id))}), ${counted(authorizations.length, "authorization")} and ${counted(commands.length, "command")} of operators that are not here`,
           "svc store missing lists them: settle what callers did because of them, then svc store acknowledge-history"
         )
+      : ok(`nothing is missing: ${counted(compared, "mandate")} compared`)
+  }
 }

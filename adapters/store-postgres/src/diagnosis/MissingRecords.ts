@@ -3,7 +3,7 @@ import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { isRecorded } from "../history/RecordedEvent.ts"
 import { inSchema } from "../Migrations.ts"
-import { rowsOf, singleRowOf } from "./Question.ts"
+import { rowsOf } from "./Question.ts"
 
 /** An event that the other database has and this one has not. */
 export interface MissingEvent {
@@ -92,17 +92,6 @@ export interface Compared {
   readonly there: SqlClient
   readonly schema: string
 }
-
-/** No two servers were started in the same microsecond. */
-const PLACE = "select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as place"
-
-/** Whether both are one database of one server, reached in two ways: it has all that it has. */
-export const isSameDatabase = ({ here, there }: Omit<Compared, "schema">): Effect.Effect<boolean, SqlError> =>
-  Effect.gen(function* () {
-    const one = yield* singleRowOf<{ readonly place: string }>(here, PLACE)
-    const other = yield* singleRowOf<{ readonly place: string }>(there, PLACE)
-    return one.place === other.place
-  })
 
 const inOneMandate = (
   { here, schema, there }: Compared,
