@@ -183,6 +183,8 @@ const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Plac
 
 const rotate: StoreCommand = {
   name: "signing-key rotate",
+  // Before the first server starts, it gives the deployment a key in a key management service and never another.
+  makesFolder: true,
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when no cached key set
 lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a

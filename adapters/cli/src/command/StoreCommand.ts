@@ -30,6 +30,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   readonly plan: (
     words: ReadonlyArray<string>
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
+  /** Whether the first use of an embedded store may be this command, which then makes its database. */
+  readonly makesFolder?: true
   /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
   readonly textOf?: (answer: object) => string
   /** Whether what is printed is bad news, so that the command exits 1. */
@@ -110,7 +112,10 @@ export const asCommand = (command: StoreCommand): Command => ({
     Effect.gen(function* () {
       const { store } = yield* validateAll({ plan: command.plan(withoutJson(words)), store: storeConfig })
       const answer = yield* runStoreCommand(command, words, (work) =>
-        Effect.provide(work, storageLayer(store, { migrations: "require" }))
+        Effect.provide(
+          work,
+          storageLayer(store, { migrations: "require", requiresFolder: command.makesFolder !== true })
+        )
       ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(printedText(command, words, answer, process.stdout.isTTY === true))
       if (command.isFailure?.(answer) === true) return yield* new CheckFailed({})

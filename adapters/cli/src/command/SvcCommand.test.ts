@@ -1,5 +1,8 @@
 import { spawnSync } from "node:child_process"
-import { readFileSync } from "node:fs"
+import { randomUUID } from "node:crypto"
+import { existsSync, readFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Console, Effect } from "effect"
@@ -153,6 +156,44 @@ describe("svc", () => {
       assert.match(
         line,
         /^SVC_STORE must be pglite:<folder> or a postgres:\/\/ URL: memory ends with the command$/u
+      )
+    })
+  )
+
+  it.effect("on a folder without a database exits 78 and makes none, unless it begins a deployment", () =>
+    Effect.gen(function* () {
+      const folder = join(tmpdir(), `svc-none-${randomUUID()}`)
+      const settings = {
+        SVC_STORE: `pglite:${folder}`,
+        SVC_ENVIRONMENT: "test",
+        SVC_MASTER_KEY: "A".repeat(43)
+      }
+      const of = ["--organization", `org_${"0".repeat(26)}`]
+      for (const words of [
+        ["organization", "list"],
+        ["organization", "update", ...of, "--name", "Shop"],
+        ["api-key", "list", ...of],
+        ["signing-key", "list"],
+        ["master-key", "rewrap"],
+        ["operator-log"],
+        ["event", "list", ...of],
+        ["events", "tail", ...of],
+        ["store", "acknowledge-history"]
+      ]) {
+        const [code, line] = yield* faultOf(
+          { ...settings, SVC_MASTER_KEY_PREVIOUS: `${"B".repeat(42)}A` },
+          ...words
+        )
+        assert.strictEqual(code, 78)
+        assert.match(line, /^there is no database in \/\S+: see that SVC_STORE names the right folder/u)
+      }
+      assert.isFalse(existsSync(folder))
+      const begins = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands].filter(
+        ({ makesFolder }) => makesFolder === true
+      )
+      assert.deepStrictEqual(
+        begins.map(({ name }) => name),
+        ["organization create", "signing-key rotate"]
       )
     })
   )

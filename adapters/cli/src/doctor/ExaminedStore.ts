@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import type { HostAnswer } from "@svc/store-postgres/connection/HostAnswer"
 import type { PostgresClients } from "@svc/store-postgres/connection/PostgresClients"
 import { serverFacts } from "@svc/store-postgres/diagnosis/ServerFacts"
@@ -9,7 +8,8 @@ import { Reactivity } from "effect/reactivity"
 import type { StoreSetting } from "../config/StoreSetting.ts"
 import { connectionTo } from "../start/DatabaseConnection.ts"
 import { databaseFault, describeDatabase } from "../start/DatabaseFault.ts"
-import { configurationFault, type StartFault } from "../start/StartFault.ts"
+import { requireDatabaseIn } from "../start/EmbeddedFolder.ts"
+import type { StartFault } from "../start/StartFault.ts"
 import { storeFault } from "../start/StoreFault.ts"
 import type { FoundServer } from "./ServerChecks.ts"
 
@@ -29,17 +29,11 @@ type Opened = Effect.Effect<ExaminedStore, StartFault, Scope.Scope>
 /** Longest that a server may take to answer for the first time. */
 const CONNECTION_LIMIT = Duration.seconds(10)
 
-/** Every database has it, whatever its release. */
-const VERSION_FILE = "PG_VERSION"
-
 const withReactivity = Effect.provide(Layer.fresh(Reactivity.layer))
 
 const openFolder = (folder: string): Opened =>
   Effect.gen(function* () {
-    // Opening it would make one.
-    if (!existsSync(join(folder, VERSION_FILE))) {
-      return yield* configurationFault(`there is no database in ${folder} yet; the first start makes it`)
-    }
+    yield* requireDatabaseIn(folder)
     const [{ connectUnmigrated }, { portsOf }] = yield* Effect.promise(() =>
       Promise.all([import("@svc/store-postgres/PgliteStore"), import("@svc/store-postgres/PostgresStore")])
     )

@@ -10,6 +10,7 @@ import { Effect, Exit, Layer, Redacted, Scope } from "effect"
 import type { StoreSetting } from "../config/StoreSetting.ts"
 import { connectionTo, retryWhileUnreachable } from "./DatabaseConnection.ts"
 import { describeDatabase } from "./DatabaseFault.ts"
+import { requireDatabaseIn } from "./EmbeddedFolder.ts"
 import { StopFault } from "./RunCommand.ts"
 import { configurationFault, type StartFault, temporaryFault } from "./StartFault.ts"
 import { type StoreFailure, storeFault } from "./StoreFault.ts"
@@ -17,6 +18,8 @@ import { type StoreFailure, storeFault } from "./StoreFault.ts"
 export interface StoreOptions {
   /** `run`: migrates the schema of a server at start. `require`: fails unless it is up to date. */
   readonly migrations: "run" | "require"
+  /** Whether a folder without a database is refused, and nothing made. By default a database is made in it. */
+  readonly requiresFolder?: boolean
 }
 
 const failingWithStartFault = <A, R>(
@@ -53,11 +56,15 @@ const importPgliteStore = Effect.tryPromise({
 )
 
 // The stores are imported on demand, so that a start loads only the one it uses.
-const pgliteStore = (folder: string): Layer.Layer<PostgresPorts, StartFault> =>
+const pgliteStore = (
+  folder: string,
+  { requiresFolder }: StoreOptions
+): Layer.Layer<PostgresPorts, StartFault> =>
   Layer.unwrap(
     Effect.gen(function* () {
       const stop = yield* StopFault
       const PgliteStore = yield* importPgliteStore
+      if (requiresFolder === true) yield* requireDatabaseIn(folder)
       const onLost = ({ lock }: { readonly lock: string }) =>
         stop(
           temporaryFault(`${folder} was taken over by another process while this one was paused (${lock})`)
@@ -108,7 +115,7 @@ export const storageLayer = (
   store: Exclude<StoreSetting, "memory">,
   options: StoreOptions
 ): Layer.Layer<PostgresPorts, StartFault> =>
-  "pglite" in store ? pgliteStore(resolve(store.pglite)) : postgresStore(store, options)
+  "pglite" in store ? pgliteStore(resolve(store.pglite), options) : postgresStore(store, options)
 
 /** The store that `SVC_STORE` names, and the signer whose keys it keeps. */
 export const layer = (
