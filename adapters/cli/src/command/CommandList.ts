@@ -1,5 +1,6 @@
 import { version } from "../start/Version.ts"
 import type { Command } from "./Command.ts"
+import { COMMAND_HELP } from "./CommandHelp.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
 /*
@@ -172,8 +173,7 @@ export const COMMANDS: ReadonlyArray<ListedCommand> = GROUPS.flatMap((group) =>
 
 const HELP = ["--help", "-h"]
 
-export const asksForHelp = (words: ReadonlyArray<string>): boolean =>
-  words.some((word) => HELP.includes(word))
+const asksForHelp = (words: ReadonlyArray<string>): boolean => words.some((word) => HELP.includes(word))
 
 const NAME_WIDTH = Math.max(...COMMANDS.map(({ name }) => name.length))
 
@@ -189,9 +189,20 @@ ${listOf(commands)}
 export const groupOf = (word: string | undefined): ReadonlyArray<ListedCommand> =>
   COMMANDS.filter(({ name }) => name.startsWith(`${word} `))
 
-/** The answer to words that ask for the version, or for help on all commands or a group of them. */
+/** The command that the words begin with. */
+export const commandOf = (words: ReadonlyArray<string>): ListedCommand | undefined =>
+  COMMANDS.find(({ name }) => name.split(" ").every((part, at) => words[at] === part))
+
+/** The words that follow the name of a command. */
+export const wordsAfter = ({ name }: ListedCommand, words: ReadonlyArray<string>): ReadonlyArray<string> =>
+  words.slice(name.split(" ").length)
+
+/** The answer to words that ask for the version, or for help on a command, a group of them or all. */
 export const overviewOf = (words: ReadonlyArray<string>): string | undefined => {
   if (words.length === 1 && words[0] === "--version") return version()
+  const command = commandOf(words)
+  if (command !== undefined)
+    return asksForHelp(wordsAfter(command, words)) ? COMMAND_HELP[command.name] : undefined
   const group = groupOf(words[0])
   const isKnown = group.length > 0 ? words.length === 2 : words.length === 1
   return asksForHelp(words) && isKnown ? helpOn(group.length > 0 ? group : COMMANDS) : undefined

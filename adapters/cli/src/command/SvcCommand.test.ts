@@ -44,7 +44,9 @@ describe.skipIf(!RUNS_TYPESCRIPT)("svc", () => {
   for (const [words, told] of [
     [["--version"], /^\d+\.\d+\.\d+\n$/u],
     [["--help"], /\n {2}svc organization update {3,}changes settings/u],
-    [["api-key", "--help"], /\n {2}svc api-key revoke /u]
+    [["api-key", "--help"], /\n {2}svc api-key revoke /u],
+    [["organization", "list", "--help"], /\n {2}SVC_STORE\n/u],
+    [["serve", "-h"], /^svc serve: /u]
   ] as const) {
     it(`loads neither a command nor Effect for ${words.join(" ")}`, () => {
       const { status, stderr, stdout } = spawnSync(process.execPath, ["--import", LISTING, SVC, ...words], {
@@ -55,7 +57,13 @@ describe.skipIf(!RUNS_TYPESCRIPT)("svc", () => {
       const files = stderr.split("\n").filter((url) => url.startsWith("file:"))
       assert.deepStrictEqual(
         files.map((url) => url.slice(url.lastIndexOf("/src/") + 1)),
-        ["src/bin/svc.ts", "src/command/CommandList.ts", "src/start/Version.ts", "src/start/ClosedOutput.ts"]
+        [
+          "src/bin/svc.ts",
+          "src/command/CommandList.ts",
+          "src/start/Version.ts",
+          "src/command/CommandHelp.ts",
+          "src/start/ClosedOutput.ts"
+        ]
       )
     })
   }

@@ -1,7 +1,7 @@
 import { didYouMean } from "@svc/protocol/DidYouMean"
 import { Console, Effect } from "effect"
 import { usageFault } from "../start/StartFault.ts"
-import { asksForHelp, COMMANDS, groupOf, type ListedCommand, overviewOf } from "./CommandList.ts"
+import { COMMANDS, commandOf, groupOf, type ListedCommand, overviewOf, wordsAfter } from "./CommandList.ts"
 
 /** The unknown command, if it looks like one; anything else may be a misplaced secret. */
 const quotedCommand = (words: ReadonlyArray<string>): string => {
@@ -38,7 +38,6 @@ export interface Invocation {
 
 const runListed = Effect.fnUntraced(function* ({ load }: ListedCommand, words: ReadonlyArray<string>) {
   const command = yield* Effect.promise(load)
-  if (asksForHelp(words)) return yield* Console.log(command.help.trimEnd())
   const { printSettingWarnings } = yield* Effect.promise(() => import("../config/SettingWarnings.ts"))
   yield* printSettingWarnings("svc")
   yield* command.run(words)
@@ -46,12 +45,10 @@ const runListed = Effect.fnUntraced(function* ({ load }: ListedCommand, words: R
 
 /** The command that the words begin with; unknown words fail with exit code 64. */
 export const svc = (words: ReadonlyArray<string>): Invocation => {
-  const command = COMMANDS.find(({ name }) => name.split(" ").every((part, at) => words[at] === part))
-  if (command !== undefined) {
-    const rest = words.slice(command.name.split(" ").length)
-    return { name: `svc ${command.name}`, run: runListed(command, rest) }
-  }
   const overview = overviewOf(words)
   if (overview !== undefined) return { name: "svc", run: Console.log(overview) }
+  const command = commandOf(words)
+  if (command !== undefined)
+    return { name: `svc ${command.name}`, run: runListed(command, wordsAfter(command, words)) }
   return { name: "svc", run: Effect.fail(usageFault(unknownCommand(words, groupOf(words[0])))) }
 }
