@@ -1,12 +1,19 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
+import { Signer } from "@svc/domain/ports/Signer"
+import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { ask } from "@svc/http-server/test/RawExchange"
+import * as KeyManagementOnDemand from "@svc/kms/KeyManagementOnDemand"
+import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
+import { makeManagedSigningKey } from "@svc/signer/StoredSigningKey"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
 import { PROMETHEUS_MEDIA_TYPE } from "@svc/telemetry/MetricFamilies"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServer } from "effect/http"
 import { makeMetering } from "../src/start/Metering.ts"
 import { metricsListener } from "../src/start/MetricsListener.ts"
+import * as StoreLayer from "../src/start/StoreLayer.ts"
+import { awsKmsInEnvironment } from "./AwsKmsInEnvironment.ts"
 import { parseExposition, samplesByName } from "./Exposition.ts"
 import { bodyOf, startService } from "./ServiceUnderTest.ts"
 
@@ -114,9 +121,52 @@ describe("metrics of a service", () => {
     Effect.gen(function* () {
       const { names, text } = yield* livedOnce
       for (const name of names) assert.notInclude(text, name)
-      assert.notMatch(text, /(?:org|mnd|aut|key|aps|evt|dlv|whe)_[0-9a-z]{10}/u)
+      assert.notMatch(text, /(?:org|mnd|aut|key|aps|evt|dlv|whe)_[0-9a-z]{20}/u)
       assert.notMatch(text, /[0-9a-zA-Z_-]{32}"/u)
     })
+  )
+})
+
+describe("metrics of keys in a key management service", () => {
+  it.live("count its calls by what was asked for and what became of it, and name no key", () =>
+    Effect.gen(function* () {
+      const aws = yield* awsKmsInEnvironment
+      const held = aws.addKey()
+      const store = { pglite: yield* preparedPglite }
+      const sealer = SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32).fill(7)) })
+      yield* Effect.gen(function* () {
+        const { rotate } = yield* SigningKeyRecords
+        yield* rotate(yield* makeManagedSigningKey(`aws-kms:${held.arn}`), "now")
+      }).pipe(
+        Effect.provide(KeyManagementOnDemand.layer),
+        Effect.provide(sealer),
+        Effect.provide(StoreLayer.storageLayer(store, { migrations: "require" })),
+        Effect.scoped
+      )
+      const metering = makeMetering()
+      const { current } = yield* Effect.map(
+        Layer.build(
+          StoreLayer.layer(store, { migrations: "require" }).pipe(
+            Layer.provide(sealer),
+            Layer.provide(metering.observers)
+          )
+        ),
+        (ports) => Context.get(ports, Signer)
+      )
+      aws.always = { status: 400, type: "AccessDeniedException" }
+      const { begin } = yield* current
+      for (let request = 0; request < 3; request++) yield* Effect.flip(begin().signature)
+      const text = metering.families.exposition()
+      const { sampleOf } = samplesByName(text)
+      const counted = (result: string) => sampleOf("svc_kms_calls_total", { operation: "sign", result })
+      // The trial at the start; then once, since a key that was refused is left alone for a while.
+      assert.deepStrictEqual(
+        [counted("ok"), counted("key_management_refused"), counted("key_management_unavailable")],
+        [1, 1, 0]
+      )
+      assert.strictEqual(sampleOf("svc_kms_call_duration_seconds_count", { operation: "sign" }), 2)
+      assert.notInclude(text, held.arn)
+    }).pipe(Effect.scoped)
   )
 })
 

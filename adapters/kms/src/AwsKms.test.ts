@@ -12,6 +12,7 @@ import { type AwsAnswer, fakeAwsKms, REGION } from "../test/FakeAwsKms.ts"
 import { recordedKey, signerWith } from "../test/StoredManagedKey.ts"
 import { makeAwsKms, signatureOfDer } from "./AwsKms.ts"
 import { isEncryptedMasterKey, managedKeys } from "./KeyManagementOnDemand.ts"
+import { REFUSAL_SECONDS } from "./RefusedKeys.ts"
 
 const SECRET = "wJalrXUtnFEMIsecret"
 
@@ -253,6 +254,69 @@ describe("a signer with a key in a key management service", () => {
       })
   )
 
+  it.effect(
+    "asks again for a key that the service refuses after a while alone, and is observed if it does",
+    () =>
+      Effect.gen(function* () {
+        const { aws, service } = yield* account
+        const observed: Array<string> = []
+        const kms = managedKeys(
+          { "aws-kms": Effect.succeed(service) },
+          {
+            calling: (operation, call) =>
+              Effect.onExit(call, (exit) =>
+                Effect.sync(() => void observed.push(`${operation} ${exit._tag}`))
+              )
+          }
+        )
+        const held = aws.addKey()
+        const ports = yield* Layer.build(signerWith(kms, [yield* recordedKey(`aws-kms:${held.arn}`, kms)]))
+        // Once when it was recorded and once when the signer opened it.
+        assert.deepStrictEqual(observed, ["public_key Success", "sign Success", "sign Success"])
+        observed.length = 0
+        aws.calls.length = 0
+        aws.always = { status: 400, type: "AccessDeniedException" }
+        const refused = Effect.gen(function* () {
+          assert.strictEqual((yield* Effect.flip(signed(ports)))._tag, "SignerUnavailable")
+          assert.deepStrictEqual(yield* Context.get(ports, StoreHealth).faults, [])
+        })
+        yield* Effect.repeat(refused, { times: 4 })
+        assert.lengthOf(aws.calls, 1)
+        yield* TestClock.adjust(`${Number(REFUSAL_SECONDS)} seconds`)
+        yield* refused
+        assert.lengthOf(aws.calls, 2)
+        assert.deepStrictEqual(observed, ["sign Failure", "sign Failure"])
+        // Another key is not taken for the one that is refused.
+        aws.always = undefined
+        assert.lengthOf(yield* kms.sign(`aws-kms:${aws.addKey().arn}`, DIGEST), 64)
+        yield* TestClock.adjust(`${Number(REFUSAL_SECONDS)} seconds`)
+        assert.lengthOf(yield* signed(ports), 64)
+      })
+  )
+
+  it.effect("does not try a key again at once that gives signatures of another", () =>
+    Effect.gen(function* () {
+      const { aws, kms } = yield* account
+      const held = aws.addKey()
+      const key = yield* recordedKey(`aws-kms:${held.arn}`, kms)
+      aws.always = { status: 500, type: "KMSInternalException" }
+      const ports = yield* Layer.build(signerWith(kms, [key]))
+      aws.always = undefined
+      const own = held.privateKey
+      held.privateKey = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+      yield* TestClock.adjust("5 seconds")
+      aws.calls.length = 0
+      for (let round = 0; round < 4; round++) {
+        assert.strictEqual((yield* Effect.flip(signed(ports)))._tag, "SignerUnavailable")
+        assert.deepStrictEqual(yield* Context.get(ports, StoreHealth).faults, [])
+      }
+      assert.lengthOf(aws.calls, 1)
+      held.privateKey = own
+      yield* TestClock.adjust("5 seconds")
+      assert.lengthOf(yield* signed(ports), 64)
+    })
+  )
+
   it.effect("does not open where the service refuses, or signs with another key", () =>
     Effect.gen(function* () {
       const { aws, kms } = yield* account
@@ -262,6 +326,7 @@ describe("a signer with a key in a key management service", () => {
       aws.always = { status: 400, type: "AccessDeniedException" }
       assert.instanceOf(yield* Effect.flip(Layer.build(signerWith(kms, [key]))), KeyManagementRefused)
       aws.always = undefined
+      yield* TestClock.adjust(`${Number(REFUSAL_SECONDS)} seconds`)
       held.privateKey = other.privateKey
       const fault = yield* Effect.flip(Layer.build(signerWith(kms, [key])))
       assert.match(String((fault as KeyManagementRefused).detail), /does not verify/u)

@@ -8,7 +8,9 @@ import { MASTER_KEY_BYTES } from "@svc/domain/ports/SecretSealer"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect, Layer, Redacted } from "effect"
 import type { AwsKmsClientOptions, AzureTokenCredential } from "./ClientOptions.ts"
+import { KeyManagementObserver, UNOBSERVED } from "./KeyManagementObserver.ts"
 import type { KeyService } from "./KeyService.ts"
+import { rememberingRefusals } from "./RefusedKeys.ts"
 
 /** The services by the name that begins the names of their keys. */
 export type KeyServices = Readonly<Record<string, Effect.Effect<KeyService, KeyManagementFault>>>
@@ -39,20 +41,28 @@ const serviceOf = Effect.fnUntraced(function* (services: KeyServices, name: stri
   return { prefix, key: name.slice(end + 1), service: yield* service }
 })
 
-/** The port on some services. */
-export const managedKeys = (services: KeyServices): ManagedKeys => ({
+/**
+ * The port on some services. Every call of a service goes through the observer; a key that was refused is not asked to sign
+ * again at once.
+ */
+export const managedKeys = (
+  services: KeyServices,
+  { calling }: KeyManagementObserver = UNOBSERVED
+): ManagedKeys => ({
   publicKey: Effect.fnUntraced(function* (name) {
     const { key, prefix, service } = yield* serviceOf(services, name)
-    const found = yield* service.publicKey(key)
+    const found = yield* calling("public_key", service.publicKey(key))
     return { name: `${prefix}:${found.key}`, publicKey: found.publicKey }
   }),
-  sign: Effect.fnUntraced(function* (name, digest) {
-    const { key, service } = yield* serviceOf(services, name)
-    return yield* service.sign(key, digest)
-  }),
+  sign: rememberingRefusals(
+    Effect.fnUntraced(function* (name, digest) {
+      const { key, service } = yield* serviceOf(services, name)
+      return yield* calling("sign", service.sign(key, digest))
+    })
+  ),
   newMasterKey: Effect.fnUntraced(function* (name) {
     const { key, prefix, service } = yield* serviceOf(services, name)
-    const made = yield* service.newMasterKey(key)
+    const made = yield* calling("new_master_key", service.newMasterKey(key))
     return `${prefix}:${made.key}${SEPARATOR}${encodeBase64Url(made.encrypted)}`
   }),
   openMasterKey: Effect.fnUntraced(function* (text) {
@@ -61,7 +71,7 @@ export const managedKeys = (services: KeyServices): ManagedKeys => ({
     if (end < 0 || encrypted === undefined)
       return yield* new KeyManagementRefused({ detail: "an encrypted master key has another form" })
     const { key, service } = yield* serviceOf(services, text.slice(0, end))
-    const plain = yield* service.openMasterKey(key, encrypted)
+    const plain = yield* calling("open_master_key", service.openMasterKey(key, encrypted))
     return plain.length === MASTER_KEY_BYTES
       ? Redacted.make(plain, { label: "master key" })
       : yield* new KeyManagementRefused({
@@ -130,4 +140,7 @@ const keyServices = (): KeyServices => ({
 })
 
 /** Uses the services with the credentials that their clients find in the environment of the process. */
-export const layer: Layer.Layer<never> = Layer.sync(KeyManagement, () => managedKeys(keyServices()))
+export const layer: Layer.Layer<never> = Layer.effect(
+  KeyManagement,
+  Effect.map(KeyManagementObserver, (observer) => managedKeys(keyServices(), observer))
+)

@@ -1,4 +1,8 @@
-import { KeyManagementUnavailable } from "@svc/domain/ports/KeyManagement"
+import {
+  type KeyManagementFault,
+  KeyManagementRefused,
+  KeyManagementUnavailable
+} from "@svc/domain/ports/KeyManagement"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import { isWithdrawn, type SigningKeyRecord, startedSigningKeys } from "@svc/domain/ports/SigningKeyRecords"
 import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
@@ -9,7 +13,10 @@ import { openSigningKey, type SigningKeyFault } from "./StoredSigningKey.ts"
 /** A key that signs sooner than this after its publication comes from an immediate rotation, in seconds. */
 const MIN_NOTICE_SECONDS = 5n
 
-/** A key management service that did not answer is not asked on trial again for so long, in seconds. */
+/**
+ * A key in a key management service that gave no signature on trial, since the service does not answer, refuses, or signs with
+ * another key, is not tried again for so long, in seconds.
+ */
 const TRIAL_PAUSE_SECONDS = 5n
 
 /** The key that signs now. */
@@ -31,7 +38,7 @@ const allowsFallback = ({ createdAt, signsFrom = 0n }: SigningKeyRecord): boolea
 export const makeOpenedSigningKeys = () => {
   const opened = new Map<string, SigningKey>()
 
-  const paused = new Map<string, { readonly until: bigint; readonly fault: KeyManagementUnavailable }>()
+  const paused = new Map<string, { readonly until: bigint; readonly fault: KeyManagementFault }>()
 
   const open = Effect.fnUntraced(function* (
     record: SigningKeyRecord
@@ -48,7 +55,7 @@ export const makeOpenedSigningKeys = () => {
       return attempt.success
     }
     const fault = attempt.failure
-    if (fault instanceof KeyManagementUnavailable) {
+    if (fault instanceof KeyManagementUnavailable || fault instanceof KeyManagementRefused) {
       const until = (yield* Clock.monotonicTimeNanos) + TRIAL_PAUSE_SECONDS * NANOS_PER_SECOND
       paused.set(kid, { until, fault })
     }

@@ -131,6 +131,23 @@ const securityMetrics = ({ counter, gauge }: MetricFamilies) => ({
   })
 })
 
+/** What a server asks a key management service for once it runs: signatures alone. */
+const SIGN = "sign"
+
+const keyManagementMetrics = ({ counter, histogram }: MetricFamilies) => ({
+  calls: counter("svc_kms_calls_total", {
+    help: "Calls of a key management service, by operation and result; each with all its attempts.",
+    labels: ["operation", "result"],
+    from: ["ok", "key_management_unavailable", "key_management_refused"].map((result) => [SIGN, result])
+  }),
+  callSeconds: histogram("svc_kms_call_duration_seconds", {
+    help: "Latency of calls of a key management service, whatever their result.",
+    labels: ["operation"],
+    from: alone([SIGN]),
+    boundaries: LATENCY_SECONDS
+  })
+})
+
 const workerMetrics = ({ counter, gauge }: MetricFamilies) => ({
   dueLag: gauge("svc_due_lag_seconds", {
     help: "For how long the earliest due transition has not been recorded; 0 if none is due."
@@ -149,6 +166,7 @@ export const makeServiceMetrics = (families: MetricFamilies) => ({
   decisions: decisionMetrics(families),
   webhooks: webhookMetrics(families),
   security: securityMetrics(families),
+  keyManagement: keyManagementMetrics(families),
   workers: workerMetrics(families)
 })
 

@@ -1,10 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { SigningKeyRecords, signingKeyAt } from "@svc/domain/ports/SigningKeyRecords"
-import { fakeAwsKms, REGION } from "@svc/kms/test/FakeAwsKms"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
 import { ConfigProvider, Console, Effect, Redacted } from "effect"
-import { vi } from "vitest"
+import { awsKmsInEnvironment } from "../../test/AwsKmsInEnvironment.ts"
 import { masterKeyConfig } from "../config/Config.ts"
 import { pendingKeyCheck, signingFacts, signingKeyCheck } from "../doctor/KeyChecks.ts"
 import type { StartFault } from "../start/StartFault.ts"
@@ -39,23 +38,10 @@ const createMasterKey = Effect.fnUntraced(function* (name: string) {
   return lines.join("\n")
 })
 
-/** The service that the client finds by the variables of the AWS SDK. */
-const aws = Effect.tap(fakeAwsKms, ({ endpoint }) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      vi.stubEnv("AWS_ENDPOINT_URL_KMS", endpoint)
-      vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-      vi.stubEnv("AWS_SECRET_ACCESS_KEY", "secret")
-      vi.stubEnv("AWS_REGION", REGION)
-    }),
-    () => Effect.sync(() => vi.unstubAllEnvs())
-  )
-)
-
 layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })("with keys in a KMS", (it) => {
   it.effect("master and signing keys are made, rotated, examined and withdrawn", () =>
     Effect.gen(function* () {
-      const kms = yield* aws
+      const kms = yield* awsKmsInEnvironment
       const symmetric = kms.addKey({ spec: "SYMMETRIC_DEFAULT", usage: "ENCRYPT_DECRYPT" })
       const encrypted = yield* createMasterKey(`aws-kms:${symmetric.arn}`)
       const env = { SVC_MASTER_KEY: encrypted }

@@ -1,11 +1,13 @@
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { StoreStatistics } from "@svc/domain/ports/StoreStatistics"
 import { RequestObserver } from "@svc/http-server/http/RequestObserver"
+import { KeyManagementObserver } from "@svc/kms/KeyManagementObserver"
 import { StoreObserver, type StoreReading } from "@svc/store-postgres/connection/StoreObserver"
 import { meterRequests } from "@svc/telemetry/HttpMetrics"
 import { meteredIdentityVerifier, meteredSigner, meteredTransport } from "@svc/telemetry/MeteredAdapters"
 import { meteredStore } from "@svc/telemetry/MeteredStore"
 import { type MetricFamilies, makeMetricFamilies } from "@svc/telemetry/MetricFamilies"
+import { resultOf, timed } from "@svc/telemetry/Outcome"
 import { watchProcess } from "@svc/telemetry/ProcessMetrics"
 import { makeServiceMetrics, type ServiceMetrics } from "@svc/telemetry/ServiceMetrics"
 import { watchStore } from "@svc/telemetry/StoreGauges"
@@ -25,6 +27,17 @@ const observeStore = ({ store }: ServiceMetrics): StoreObserver => {
     offer: (reading, read) => gauges[reading].read(read)
   }
 }
+
+/** Each call of a key management service, by what was asked for; not which key. */
+const observeKeyManagement = ({
+  keyManagement: { callSeconds, calls }
+}: ServiceMetrics): KeyManagementObserver => ({
+  calling: (operation, call) =>
+    timed(call, (exit, seconds) => {
+      calls.add(1, operation, resultOf(exit))
+      callSeconds.observe(seconds, operation)
+    })
+})
 
 /** The gauges of the store, where the store is one that says how it is: one in memory is not. */
 const watchStoreIfPossible = (metrics: ServiceMetrics): Layer.Layer<never> =>
@@ -55,9 +68,10 @@ export const makeMetering = (): Metering => {
     identityVerifier: meteredIdentityVerifier(metrics),
     webhookTransport: meteredTransport(metrics),
     tracing: Tracing.layer,
-    observers: Layer.merge(
+    observers: Layer.mergeAll(
       Layer.succeed(RequestObserver)(meterRequests(metrics.http)),
-      Layer.succeed(StoreObserver)(observeStore(metrics))
+      Layer.succeed(StoreObserver)(observeStore(metrics)),
+      Layer.succeed(KeyManagementObserver)(observeKeyManagement(metrics))
     ),
     beside: Layer.merge(watchStoreIfPossible(metrics), Layer.effectDiscard(watchProcess(families, version())))
   }
