@@ -2,11 +2,9 @@ import { type EndedMandate, EndedMandates } from "@svc/domain/ports/EndedMandate
 import { MandateStore, type StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { Randomness } from "@svc/domain/ports/Randomness"
 import type { Signer } from "@svc/domain/ports/Signer"
-import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { formatNanos, type Instant, NANOS_PER_SECOND, parseTimestamp } from "@svc/protocol/Timestamp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
-import * as StoredSigner from "@svc/signer/StoredSigner"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Clock, Effect, Layer, Result } from "effect"
 import { archiveMandate } from "../archive/ArchiveMandate.ts"
@@ -14,7 +12,8 @@ import { archiveAt } from "../archive/ArchiveOption.ts"
 import type { ArchivePlace } from "../archive/ArchivePlace.ts"
 import { masterKeyConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
-import { configurationFault, type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
+import { type StartFault, usageFault, validateAll } from "../start/StartFault.ts"
+import { storedSigner } from "../start/StoreLayer.ts"
 import { limitOption, readOptions, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { Operation, StoreCommand } from "./StoreCommand.ts"
@@ -187,17 +186,7 @@ type MasterKeys = Effect.Success<typeof masterKeyConfig>
 
 /** The signer of the deployment, whose keys the store keeps. */
 export const signerOf = (keys: MasterKeys): Layer.Layer<Signer, StartFault, PostgresPorts> =>
-  Layer.catch(
-    StoredSigner.layer,
-    ({ _tag }): Layer.Layer<Signer | StoreHealth, StartFault> =>
-      Layer.unwrap(
-        Effect.fail(
-          configurationFault(
-            `the signing keys cannot be used (${_tag}): is SVC_MASTER_KEY that of the servers?`
-          )
-        )
-      )
-  ).pipe(Layer.provide(Layer.orDie(SecretSealerNodeCrypto.layer(keys))))
+  storedSigner().pipe(Layer.provide(Layer.orDie(SecretSealerNodeCrypto.layer(keys))))
 
 const archive: StoreCommand = {
   name: "mandate archive",

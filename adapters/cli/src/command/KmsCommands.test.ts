@@ -1,12 +1,19 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
+import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords, signingKeyAt } from "@svc/domain/ports/SigningKeyRecords"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
-import { ConfigProvider, Console, Effect, Redacted } from "effect"
+import { harnessOrganization, makeCaller } from "@svc/testkit/ProgramHarness"
+import { ConfigProvider, Console, Effect, Layer, Redacted } from "effect"
 import { awsKmsInEnvironment } from "../../test/AwsKmsInEnvironment.ts"
+import { besideStore, monthlyBody } from "../../test/SampleData.ts"
 import { masterKeyConfig } from "../config/Config.ts"
 import { pendingKeyCheck, signingFacts, signingKeyCheck } from "../doctor/KeyChecks.ts"
 import type { StartFault } from "../start/StartFault.ts"
+import { archiveCommands } from "./ArchiveCommands.ts"
 import { masterKeyCommands } from "./MasterKeyCommands.ts"
 import { masterKeyCreateCommand } from "./MasterKeyCreateCommand.ts"
 import { signingKeyCommands } from "./SigningKeyCommands.ts"
@@ -22,7 +29,9 @@ const run = Effect.fnUntraced(function* (
   words: ReadonlyArray<string>,
   env: Readonly<Record<string, string>>
 ) {
-  const command = [...masterKeyCommands, ...signingKeyCommands].find((one) => one.name === name)!
+  const command = [...masterKeyCommands, ...signingKeyCommands, ...archiveCommands].find(
+    (one) => one.name === name
+  )!
   const context = yield* Effect.context<PostgresPorts>()
   const answer = yield* runStoreCommand(command, words, Effect.provideContext(context)).pipe(withEnv(env))
   return answer as Readonly<Record<string, unknown>>
@@ -38,7 +47,25 @@ const createMasterKey = Effect.fnUntraced(function* (name: string) {
   return lines.join("\n")
 })
 
-layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })("with keys in a KMS", (it) => {
+const folder = Effect.acquireRelease(
+  Effect.sync(() => mkdtempSync(join(tmpdir(), "svc-archive-"))),
+  (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+)
+
+/** Archives the one mandate of the one organization, which has ended. */
+const archiveOne = Effect.fnUntraced(function* (env: Readonly<Record<string, string>>) {
+  const caller = makeCaller(harnessOrganization())
+  yield* (yield* Organizations).put(caller.organization)
+  const { resource } = yield* caller.create(monthlyBody())
+  yield* caller.revoke(resource.id)
+  const ended = ["--ended-before", "2099-01-01T00:00:00Z", "--to", yield* folder]
+  return run("mandate archive", ["--organization", caller.organization.id, ...ended], env)
+})
+
+layer(Layer.merge(preparedStore, besideStore), {
+  excludeTestServices: true,
+  timeout: "120 seconds"
+})("with keys in a KMS", (it) => {
   it.effect("master and signing keys are made, rotated, examined and withdrawn", () =>
     Effect.gen(function* () {
       const kms = yield* awsKmsInEnvironment
@@ -60,6 +87,12 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })("wit
       const list = yield* (yield* SigningKeyRecords).list
       assert.strictEqual(signingKeyAt(list.keys, list.now)?.publicJwk.kid, rotated.kid)
       assert.notInclude(JSON.stringify(list.keys.map(({ sealed }) => sealed)), first.arn)
+
+      const archiving = yield* archiveOne(env)
+      first.state = "Disabled"
+      assert.match(yield* faultOf(archiving), /^75 no signing key can be used now/u)
+      first.state = "Enabled"
+      assert.deepInclude(yield* archiving, { archived: 1, failed: [] })
 
       const refusals = [
         [[], /^64 the signing key is aws-kms:arn:.*--kms.*--stored/u],

@@ -1,7 +1,9 @@
 import { resolve } from "node:path"
 import type { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import type { Signer } from "@svc/domain/ports/Signer"
+import type { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import type { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import { type PostgresAddress, postgresAddressOf } from "@svc/store-postgres/connection/PostgresUrl"
@@ -96,17 +98,17 @@ const addressOf = (store: StoreSetting): PostgresAddress | undefined =>
     ? postgresAddressOf(Redacted.value(store.postgres))
     : undefined
 
-const storedSigner = (store: StoreSetting) =>
+/** The signer whose keys a store keeps, or names those of a key management service. */
+export const storedSigner = (
+  address?: PostgresAddress
+): Layer.Layer<Signer | StoreHealth, StartFault, SigningKeyRecords | SecretSealer | StoreHealth> =>
   Layer.unwrap(
     Effect.map(
       Effect.promise(() =>
         Promise.all([import("@svc/signer/StoredSigner"), import("@svc/kms/KeyManagementOnDemand")])
       ),
       ([StoredSigner, KeyManagementOnDemand]) =>
-        Layer.provide(
-          failingWithStartFault(StoredSigner.layer, addressOf(store)),
-          KeyManagementOnDemand.layer
-        )
+        Layer.provide(failingWithStartFault(StoredSigner.layer, address), KeyManagementOnDemand.layer)
     )
   )
 
@@ -126,7 +128,7 @@ export const layer = (
     // The key may go with the process, since everything that it signed for goes too.
     return Layer.merge(MemoryStore.layer, SignerNodeCrypto.layerEphemeral)
   }
-  return Layer.provideMerge(storedSigner(store), storageLayer(store, options))
+  return Layer.provideMerge(storedSigner(addressOf(store)), storageLayer(store, options))
 }
 
 /** Where the data is and how durable it is, for the banner of the development server. */
