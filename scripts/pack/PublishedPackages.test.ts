@@ -7,7 +7,7 @@ import {
   realpathSync,
   writeFileSync
 } from "node:fs"
-import { basename, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { buildSync } from "esbuild"
@@ -240,6 +240,18 @@ describe("installed from the tarballs alone", () => {
     assert.isAbove(specs.length, 0)
     assert.match(report, /^ℹ pass [1-9]/mu)
     assert.match(report, /^ℹ fail 0$/mu)
+  })
+
+  it("the command that docs/operate/install.md installs says its version", { timeout: SETUP_MS }, () => {
+    const page = readFileSync(join(ROOT, "docs", "operate", "install.md"), "utf8")
+    const [commands = ""] = page.match(/(?<=```sh\n)npm install [\s\S]*?(?=```)/u) ?? []
+    const place = join(installed.folder, "..", "opt")
+    const from = dirname(installed.tarballs[0]?.file ?? "")
+    const said = commands.replaceAll("/opt/svc", place).replace("FOLDER", from)
+    // What npm has downloaded before is not downloaded again, and it says nothing of its own.
+    const quiet = "export npm_config_prefer_offline=true npm_config_audit=false npm_config_loglevel=silent\n"
+    const { version } = JSON.parse(readFileSync(join(ROOT, "adapters", "cli", "package.json"), "utf8"))
+    assert.match(output("/bin/sh", ["-ec", quiet + said], ROOT, SETUP_MS), new RegExp(`^${version}$`, "mu"))
   })
 
   it("the command says its version", () => {

@@ -31,9 +31,9 @@ const COMMAND_MILLISECONDS = 120_000
 const DAY_MILLISECONDS = 86_400_000
 
 const page = readFileSync(join(ROOT, "docs/operate/backup.md"), "utf8")
-const [dump, restoreDump, baseBackup, recover, acknowledge] = [...page.matchAll(/```sh\n(.*?)```/gsu)].map(
-  ([, commands = ""]) => commands
-)
+const [dump, restoreDump, baseBackup, recover, acknowledge, ...others] = [
+  ...page.matchAll(/```sh\n(.*?)```/gsu)
+].map(([, commands = ""]) => commands)
 
 describe.skipIf(installation === undefined)("backups as their page describes them", () => {
   const endings: Array<() => unknown> = []
@@ -44,6 +44,7 @@ describe.skipIf(installation === undefined)("backups as their page describes the
   it("are restored: evidence verifies, cursors are refused, nothing is decided before it is acknowledged", {
     timeout: 300_000
   }, async () => {
+    assert.deepStrictEqual(others, [])
     const folder = mkdtempSync(join(tmpdir(), "svc-backup-"))
     endings.push(() => rmSync(folder, { recursive: true, force: true }))
     writeFileSync(join(folder, "svc"), `#!/bin/sh\nexec "${process.execPath}" "${SVC}" "$@"\n`)

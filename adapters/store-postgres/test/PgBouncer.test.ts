@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { leastEnvironment } from "@svc/testkit/ProgramEnvironment"
@@ -22,18 +22,15 @@ const POLLS = 200
 const POLL_MILLISECONDS = 25
 const COMMAND_MILLISECONDS = 60_000
 
+/* What the page says of PgBouncer. */
+const PAGE = readFileSync(join(ROOT, "docs/operate/failover.md"), "utf8")
+const SECTION = PAGE.slice(PAGE.indexOf("\n## PgBouncer"))
+
 /** What sessions ask for that PgBouncer does not know. */
-const IGNORED =
-  "default_transaction_isolation, synchronous_commit, enable_seqscan, plan_cache_mode, statement_timeout, lock_timeout"
+const [, IGNORED = ""] = /^ignore_startup_parameters = (.+)$/mu.exec(SECTION) ?? []
 
 /** What a role is given instead. */
-const OF_THE_ROLE = {
-  default_transaction_isolation: "'read committed'",
-  synchronous_commit: "on",
-  enable_seqscan: "off",
-  plan_cache_mode: "force_generic_plan",
-  statement_timeout: "9000"
-}
+const FOR_THE_ROLE = SECTION.match(/^alter role svc set .+;$/gmu) ?? []
 
 interface Bouncer {
   readonly url: string
@@ -132,9 +129,9 @@ describe.skipIf(server === undefined)("a store behind PgBouncer", () => {
 
   it("is refused in transaction mode", async () => {
     await prepared
-    for (const [name, value] of Object.entries(OF_THE_ROLE)) {
-      await rowOf(server!.url, `alter role ${ROLE} set ${name} = ${value}`)
-    }
+    assert.isAbove(FOR_THE_ROLE.length, 0)
+    for (const statement of FOR_THE_ROLE)
+      await rowOf(server!.url, statement.replace("alter role svc ", `alter role ${ROLE} `))
     const settings = { pool_mode: "transaction", ignore_startup_parameters: IGNORED }
     await withBouncer(settings, async (url) => {
       // A migration needs one session, and is not refused.

@@ -167,6 +167,7 @@ describe("README.md and docs/webhooks.md", () => {
   it("have the commands that are tested here, without comments, which zsh takes for arguments", () => {
     assert.deepStrictEqual([START, QUICKSTART, moreOfStart], ["npm start", "npm run quickstart", []])
     assert.isAbove(TOUR.length, 5)
+    assert.lengthOf(blocksOf(README), 2 + TOUR.length)
     assert.isAbove(WEBHOOKS.length, 4)
     for (const block of [...TOUR, ...WEBHOOKS]) assert.notMatch(block, /(?:^|\s)#(?:\s|$)/mu)
   })
