@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { openApiText } from "@svc/http-server/reference/DocumentRoutes"
 import { referencePage } from "@svc/http-server/reference/ReferencePage"
+import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect, Layer } from "effect"
 import { startService } from "./ServiceUnderTest.ts"
 
@@ -111,6 +112,14 @@ const fakeNpm = (folder: string): string => {
   return folder
 }
 
+/** Evidence is flagged where an execution is reported before it was allowed. */
+const assertWithinAuthority = (said: string): void => {
+  const instantOf = (member: string) =>
+    parseTimestamp(new RegExp(`"${member}":"([^"]+)"`, "u").exec(said)?.[1] ?? "") ?? 0n
+  const at = instantOf("reported_accepted_at")
+  assert.isTrue(instantOf("created_at") <= at && at < instantOf("execute_before"), said)
+}
+
 describe.skipIf(!hasTools)("the samples of the reference", () => {
   for (const shell of SHELLS) {
     it.live(
@@ -168,6 +177,7 @@ describe.skipIf(!hasTools)("the samples of the reference", () => {
             said = yield* Effect.promise(() => terminal.type(samples.get(id)!))
             assert.match(said, /\[done 0\]/u, id)
             assert.notMatch(said, /"request_id"|curl: \(|not found/u, id)
+            if (id === "commitAuthorization") assertWithinAuthority(said)
             if (id !== "retirePasskey" && id !== "deleteWebhookEndpoint") assert.match(said, /\{"/u, id)
           }
           terminal.close()

@@ -200,6 +200,8 @@ describe("README.md and docs/webhooks.md", () => {
       ]
       for (const text of said) assert.include(output, text, errors)
       assert.notInclude(output, "/problems/")
+      // Of the evidence: what was executed was executed within the time that was granted.
+      assert.notInclude(output, "warning")
     })
   }
 })

@@ -20,6 +20,7 @@ import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { commitmentOf } from "@svc/protocol/evidence/Commitment"
 import { verifyEvidence } from "@svc/protocol/evidence/EvidenceEnvelope"
 import type { JsonValue } from "@svc/protocol/json/Json"
+import { formatNanos } from "@svc/protocol/Timestamp"
 import * as RandomnessNodeCrypto from "@svc/signer/RandomnessNodeCrypto"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
@@ -53,7 +54,7 @@ export const ports = Layer.mergeAll(
 
 const issuer = makeIdentityIssuer({ issuer: "https://shop.example", audience: "svc" })
 
-const organization: Organization = {
+export const organization: Organization = {
   id: "org_01jdxxxxxxxxxxxxxxxxxxxxxx",
   environment: "test",
   name: "Shop",
@@ -128,7 +129,7 @@ export const lifecycle = Effect.gen(function* () {
     ...write("order-1-commit", {
       external_action_reference: "order-1",
       provider_transaction_reference: "txn_7001",
-      reported_accepted_at: new Date(now).toISOString(),
+      reported_accepted_at: formatNanos(yield* Clock.currentTimeNanos),
       commitment_opening: encodeBase64Url(opening)
     }),
     authorizationId: authorization.id

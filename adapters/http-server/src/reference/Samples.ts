@@ -38,7 +38,11 @@ const CAPTURES: Readonly<Record<string, readonly [variable: string, pattern: str
   listPasskeys: ["PASSKEY_ID", "psk_[0-9a-z]*"]
 }
 
-const NOW = "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+/**
+ * The end of the present second: not every `date` knows parts of one, and the beginning would be before an authorization that
+ * was made within it.
+ */
+const NOW = "$(date -u +%Y-%m-%dT%H:%M:%S.999Z)"
 const BASE64URL = "openssl base64 -A | tr '+/' '-_' | tr -d '='"
 
 /** Members that differ from request to request. */
