@@ -43,6 +43,13 @@ describe("deploy/helm/svc", () => {
   })
 })
 
+/** The statements of a text of SQL, whatever the passwords are. */
+const statementsOf = (sql: string): ReadonlyArray<string> =>
+  sql
+    .split("\n")
+    .filter((line) => line !== "" && !/^(?:--|\\set )/u.test(line))
+    .map((line) => line.replace(/ password :?'[^']*'/u, " password"))
+
 describe("deploy/compose.yaml", () => {
   const programs = ["migrate", "server", "worker"] as const
 
@@ -52,10 +59,34 @@ describe("deploy/compose.yaml", () => {
       assert.strictEqual(program.read_only, true, name)
       assert.deepStrictEqual(program.cap_drop, ["ALL"], name)
       assert.deepStrictEqual(program.security_opt, ["no-new-privileges:true"], name)
-      assert.deepStrictEqual(program.secrets, ["store", "master_key"], name)
       assert.strictEqual(program.environment.SVC_STORE_FILE, "/run/secrets/store", name)
       assert.notProperty(program.environment, "SVC_MASTER_KEY", name)
     }
+  })
+
+  it("lets the migration be the owner of the schema, without the master key, and nobody else", () => {
+    assert.deepStrictEqual(COMPOSE.services.migrate.secrets, [{ source: "svc_owner_store", target: "store" }])
+    assert.notProperty(COMPOSE.services.migrate.environment, "SVC_MASTER_KEY_FILE")
+    for (const name of ["server", "worker"])
+      assert.deepStrictEqual(COMPOSE.services[name].secrets, [
+        { source: "svc_store", target: "store" },
+        "master_key"
+      ])
+  })
+
+  it("gives the password of the superuser to the database alone", () => {
+    const { environment, secrets, volumes } = COMPOSE.services.postgres
+    assert.strictEqual(environment.POSTGRES_PASSWORD_FILE, "/run/secrets/postgres_password")
+    for (const name of ["POSTGRES_PASSWORD", "POSTGRES_USER"]) assert.notProperty(environment, name)
+    assert.deepStrictEqual(secrets, ["postgres_password", "svc_owner_password", "svc_password"])
+    assert.include(volumes, "./postgres/roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro")
+    for (const { file } of Object.values<{ readonly file: string }>(COMPOSE.secrets))
+      assert.match(file, /^\$\{SECRETS\b[^}]*\}\/\w+$/u)
+  })
+
+  it("makes the roles of docs/operate/install.md", () => {
+    const [, block = ""] = /```sql\n(create role [\s\S]*?)```/u.exec(read("docs/operate/install.md")) ?? []
+    assert.deepStrictEqual(statementsOf(read("deploy/postgres/roles.sql")), statementsOf(block))
   })
 
   it("migrates once the database is ready, and starts the others after that", () => {

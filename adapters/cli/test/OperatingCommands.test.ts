@@ -403,13 +403,22 @@ describe.skipIf(database === undefined || other === undefined)(
       })
     }
 
-    it("leave secrets that the service takes, for containers to read", () => {
+    it("leave the secrets of deploy/compose.yaml, as the service takes them and for containers to read", () => {
       const read = (name: string) => readFileSync(join(place, name), "utf8")
       for (const name of ["master_key", "secrets/master_key"])
         assert.match(read(name), /^[A-Za-z0-9_-]{43}\n?$/u)
       assert.strictEqual(statSync(join(place, "secrets")).mode & 0o777, 0o700)
-      for (const name of readdirSync(join(place, "secrets")))
+      const made = readdirSync(join(place, "secrets"))
+      for (const name of made)
         assert.strictEqual(statSync(join(place, "secrets", name)).mode & 0o777, 0o444, name)
+      const asked = [...read("deploy/compose.yaml").matchAll(/\$\{SECRETS\b[^}]*\}\/(\w+)/gu)].map(
+        ([, name]) => name
+      )
+      assert.deepStrictEqual(made.toSorted(), asked.toSorted())
+      for (const role of ["svc_owner", "svc"]) {
+        const { password, username } = new URL(read(`secrets/${role}_store`).trim())
+        assert.deepStrictEqual([username, password], [role, read(`secrets/${role}_password`).trim()])
+      }
     })
   }
 )
