@@ -18,14 +18,15 @@ import { limitOption, readOptions, requiredOption } from "./CommandOptions.ts"
 import { findOrganization } from "./OrganizationCommands.ts"
 import type { Operation, StoreCommand } from "./StoreCommand.ts"
 
-/** Mandates that one run archives by default, and at most. */
+/** Mandates that one run archives by default. */
 const DEFAULT_MANDATES = 1000
-const MAX_MANDATES = 9999
+/** Mandates that one run archives at most. */
+export const MAX_MANDATES = 9999
 
 const SECONDS_PER_DAY = 86_400n
 
 /** Mandates whose rows go must have ended so many days ago: no approval page, retry or reader of the feed is then at them. */
-const LEAST_DAYS_TO_DELETE = 1n
+export const LEAST_DAYS_TO_DELETE = 1n
 
 export interface Archiving {
   readonly organization: string
@@ -129,7 +130,7 @@ export const archiveEnded = Effect.fn("archiveEnded")(function* (
 })
 
 /** What a run would archive. */
-const countEnded = Effect.fnUntraced(function* (archiving: Archiving) {
+export const countEnded = Effect.fnUntraced(function* (archiving: Archiving) {
   const mandates: Array<{
     readonly mandate: string
     readonly state: string
@@ -150,7 +151,7 @@ const countEnded = Effect.fnUntraced(function* (archiving: Archiving) {
 })
 
 /** The instant of `--ended-before` or `--older-than`, one of which is given. */
-const endedBeforeOf = Effect.fnUntraced(function* (
+export const endedBeforeOf = Effect.fnUntraced(function* (
   before: string | undefined,
   days: string | undefined,
   isDeleting: boolean
@@ -176,7 +177,9 @@ const endedBeforeOf = Effect.fnUntraced(function* (
  * An instant that is so many days ago by the clock of the store, too, if it is not that old already: the clock of this machine
  * may be fast, and what is removed does not come back.
  */
-const alsoByStoreClock = Effect.fnUntraced(function* (archiving: Archiving, days: bigint) {
+export const alsoByStoreClock = Effect.fnUntraced(function* <
+  A extends Pick<Archiving, "organization" | "endedBefore">
+>(archiving: A, days: bigint): Effect.fn.Return<A, StoreUnavailable, MandateStore> {
   const { now } = yield* (yield* MandateStore).load({ organization: archiving.organization })
   const latest = now - days * SECONDS_PER_DAY * NANOS_PER_SECOND
   return archiving.endedBefore < latest ? archiving : { ...archiving, endedBefore: latest }
@@ -187,6 +190,10 @@ type MasterKeys = Effect.Success<typeof masterKeyConfig>
 /** The signer of the deployment, whose keys the store keeps. */
 export const signerOf = (keys: MasterKeys): Layer.Layer<Signer, StartFault, PostgresPorts> =>
   storedSigner().pipe(Layer.provide(Layer.orDie(SecretSealerNodeCrypto.layer(keys))))
+
+/** Whether something in the archive does not verify. */
+export const hasFailed = (answer: object): boolean =>
+  "failed" in answer && Array.isArray(answer.failed) && answer.failed.length > 0
 
 const archive: StoreCommand = {
   name: "mandate archive",
@@ -212,7 +219,7 @@ Prints what became of them. Exits 1 if something in the archive does not verify;
 Example: svc mandate archive --organization org_... --older-than 400 --to s3://evidence/svc --delete`,
     SETTINGS_OF.archive
   ),
-  isFailure: (answer) => "failed" in answer && Array.isArray(answer.failed) && answer.failed.length > 0,
+  isFailure: hasFailed,
   plan: Effect.fnUntraced(function* (words) {
     const options = yield* readOptions(
       {

@@ -118,6 +118,10 @@ const GROUPS: ReadonlyArray<Group> = [
     load: () => storeCommands(import("./ArchiveCommands.ts").then((module) => module.archiveCommands))
   },
   {
+    summaries: { "subject erase": "says what is on record of an end user, and erases what can go" },
+    load: () => storeCommands(import("./SubjectCommands.ts").then((module) => module.subjectCommands))
+  },
+  {
     summaries: { "operator-log": "prints the commands that operators ran on the store" },
     load: () => storeCommands(import("./OperatorLogCommands.ts").then((module) => module.operatorLogCommands))
   },

@@ -59,8 +59,8 @@ const wantedDeliveries = Effect.fnUntraced(function* (wanted: Wanted) {
   }
 })
 
-/** What the program asks of a deployment: only its environment, since it makes no address. */
-const deploymentOf = ({ environment }: Organization): Deployment["Service"] => ({
+/** What the programs of commands ask of a deployment: only its environment, since they make no address. */
+export const deploymentOf = ({ environment }: Organization): Deployment["Service"] => ({
   environment,
   baseUrl: "",
   approvalBaseUrl: "",
