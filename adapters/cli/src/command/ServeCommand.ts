@@ -2,6 +2,7 @@ import { Effect, Layer } from "effect"
 import { serverConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
+import { warnIfNoneIsServed } from "../start/ServedOrganizations.ts"
 import { instrumentsOf } from "../start/Telemetry.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
@@ -12,18 +13,20 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
     Promise.all([import("../start/CompositionRoot.ts"), import("@svc/domain/workers/Worker")])
   )
   const instruments = yield* instrumentsOf(config)
+  const serving = Effect.logInfo("serving").pipe(
+    Effect.annotateLogs({
+      environment: config.environment,
+      base_url: config.baseUrl,
+      approval_base_url: config.approvalBaseUrl,
+      worker: hasWorker
+    })
+  )
+  // An outage since the start is told by the probes, and does not end it.
+  const checked = Effect.catchTag(warnIfNoneIsServed(config.environment), "StoreUnavailable", (fault) =>
+    Effect.logWarning("the organizations could not be read at the start", fault)
+  )
   const startAndStopLogs = Layer.effectDiscard(
-    Effect.acquireRelease(
-      Effect.logInfo("serving").pipe(
-        Effect.annotateLogs({
-          environment: config.environment,
-          base_url: config.baseUrl,
-          approval_base_url: config.approvalBaseUrl,
-          worker: hasWorker
-        })
-      ),
-      () => Effect.logInfo("stopping")
-    )
+    Effect.acquireRelease(Effect.andThen(checked, serving), () => Effect.logInfo("stopping"))
   )
   return yield* startAndStopLogs.pipe(
     Layer.provide(

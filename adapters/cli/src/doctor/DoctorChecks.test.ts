@@ -2,13 +2,14 @@ import { createServer, type Server } from "node:net"
 import { createServer as createTlsServer } from "node:tls"
 import { assert, describe, it } from "@effect/vitest"
 import { ResolutionFailed } from "@svc/guarded-http/NameResolver"
+import { harnessOrganization } from "@svc/testkit/ProgramHarness"
 import { ConfigProvider, Effect } from "effect"
 import { selfSignedCertificate } from "../../test/browser/SelfSignedCertificate.ts"
 import { slotsCheck, standbyCheck } from "./ActivityChecks.ts"
 import { type Check, examine, type Verdict } from "./Check.ts"
 import { hostsCheck } from "./HostChecks.ts"
 import { certificateCheck, certificateFacts, Network, nameCheck, nameFacts } from "./NetworkChecks.ts"
-import { ORIGIN_CHECKS, originFacts } from "./OriginChecks.ts"
+import { environmentCheck, ORIGIN_CHECKS, originFacts } from "./OriginChecks.ts"
 import { vacuumCheck } from "./SchemaChecks.ts"
 import {
   clockCheck,
@@ -46,6 +47,20 @@ const judged = <Facts>({ judge }: Check<Facts>, facts: Facts, status: Verdict["s
 
 const SLOT = { name: "s", is_active: true, wal_status: "reserved", holds_vacuum: true, retained_bytes: 0 }
 const STANDBY = { names: "one", connected: 1, synchronous: 1, hidden: 0 }
+
+describe("checks of organizations", () => {
+  it("tell a database of another environment from one that has some organizations of it", () => {
+    const test = harnessOrganization({ environment: "test" })
+    const live = harnessOrganization({ id: "org_live", environment: "live" })
+    judged(environmentCheck, { environment: "live", organizations: [] }, "ok", /^0 organizations/u)
+    judged(environmentCheck, { environment: "live", organizations: [live] }, "ok", /^1 organization/u)
+    const mixed = { environment: "live", organizations: [test, live] } as const
+    judged(environmentCheck, mixed, "warning", /^org_01.*of another environment than live/u)
+    const other = { environment: "live", organizations: [test] } as const
+    judged(environmentCheck, other, "warning", /^no organization .* environment live, so every API key/u)
+    assert.match(environmentCheck.judge(other).remedy ?? "", /svc organization create.*SVC_STORE/u)
+  })
+})
 
 describe("checks of a database", () => {
   it("judge what no test can plant in a server", () => {

@@ -2,10 +2,11 @@ import { mayUseRelyingParty } from "@svc/domain/approval/RelyingParty"
 import { allowsLocalhostReturn, isRegistrableReturnOrigin } from "@svc/domain/approval/ReturnUrl"
 import type { Organization } from "@svc/domain/organization/Organization"
 import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { OrganizationDirectory } from "@svc/domain/ports/OrganizationDirectory"
+import type { OrganizationDirectory } from "@svc/domain/ports/OrganizationDirectory"
 import { Effect, Option } from "effect"
 import { optional } from "../config/Setting.ts"
 import { APPROVAL_BASE_URL, BASE_URL, ENVIRONMENT, RP_ID } from "../config/Settings.ts"
+import { isNoneServed, listedOrganizations, noneServed } from "../start/ServedOrganizations.ts"
 import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
 
 /** The settings about origins, each as far as it is set and valid by itself. */
@@ -79,9 +80,6 @@ export const ORIGIN_CHECKS: ReadonlyArray<Check<OriginFacts>> = [
   relyingPartyCheck
 ]
 
-/** Organizations that are read at a time. */
-const PAGE_ORGANIZATIONS = 500
-
 export interface OrganizationFacts {
   readonly environment: "test" | "live" | undefined
   readonly organizations: ReadonlyArray<Organization>
@@ -91,21 +89,16 @@ export interface OrganizationFacts {
 export const organizationFacts = (
   environment: OrganizationFacts["environment"]
 ): Effect.Effect<OrganizationFacts, StoreUnavailable, OrganizationDirectory> =>
-  Effect.gen(function* () {
-    const directory = yield* OrganizationDirectory
-    const organizations: Array<Organization> = []
-    let page: ReadonlyArray<Organization>
-    do {
-      page = yield* directory.list(organizations.at(-1)?.id, PAGE_ORGANIZATIONS)
-      organizations.push(...page)
-    } while (page.length === PAGE_ORGANIZATIONS)
-    return { environment, organizations }
-  })
+  Effect.map(listedOrganizations(), (organizations) => ({ environment, organizations }))
 
 export const environmentCheck: Check<OrganizationFacts> = {
   name: "organizations.environment",
   judge: ({ environment, organizations }) => {
     if (environment === undefined) return skipped(UNSET)
+    if (isNoneServed(environment, organizations)) {
+      const { found, remedy } = noneServed(environment)
+      return warning(found, remedy)
+    }
     const others = organizations.filter((organization) => organization.environment !== environment)
     return others.length === 0
       ? ok(counted(organizations.length, "organization"))
