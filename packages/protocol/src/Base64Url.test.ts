@@ -48,7 +48,8 @@ describe("base64url (part 1)", () => {
     " AAAA",
     "AA.A",
     "AAé",
-    "AA\u0000A"
+    "AA\u0000A",
+    "AA\u0080A"
   ])("refuses to decode %j", (text) => {
     assert.isUndefined(decodeBase64Url(text))
     assert.isFalse(isBase64Url(text))

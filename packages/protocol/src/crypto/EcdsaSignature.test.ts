@@ -36,6 +36,9 @@ describe("rawEcdsaSignature", () => {
     ["30 05 02 00 02 01 01", false, "an integer without bytes"],
     [`30 26 02 21 01 ${filled("00")} 02 01 01`, false, "257 bits"],
     ["30 03 02 01 01", false, "r alone"],
+    ["30 06 02 01 01 02 02 01", false, "an s that ends before its length"],
+    ["30 07 02 01 01 02 01 01", false, "a length of more than there is"],
+    ["30 05 02 01 01 02 01 01", false, "a length of less than there is"],
     ["", false, "nothing"],
     [`${filled("11")} ${filled("22")}`, false, "r then s without DER"]
   ])("%s is %s: %s", (bytes, expected) => {

@@ -57,6 +57,28 @@ const close = (() => {
 
 const repeated = prime(1025)
 
+const SMALL_FACTORS = Array.from({ length: 752 - 2 }, (_, index) => BigInt(index + 2))
+
+const withoutSmallFactors = (numbers: (index: bigint) => bigint): bigint => {
+  for (let index = 0n; ; index++) {
+    const number = numbers(index)
+    if (SMALL_FACTORS.every((factor) => number % factor !== 0n)) return number
+  }
+}
+
+/**
+ * A modulus of 2048 bits that Fermat's method factors in so many steps: m^2 - d^2, which it finds at m. It begins at the first
+ * number whose square is larger, about d^2 / 2m before m.
+ */
+const factoredInSteps = (steps: bigint): bigint => {
+  const twice = 2n * steps - 1n
+  const root = 1n << 508n
+  const middle = twice * root * root
+  return withoutSmallFactors((index) => middle * middle - (twice * root + 2n * index + 1n) ** 2n)
+}
+
+const largest = withoutSmallFactors((index) => (1n << BigInt(MAX_RSA_BITS)) - 1n - 2n * index)
+
 describe("the fault of an RSA public key", () => {
   const cases: ReadonlyArray<readonly [name: string, modulus: bigint, fault: string | undefined]> = [
     ["two random primes", HONEST, undefined],
@@ -64,15 +86,18 @@ describe("the fault of an RSA public key", () => {
     ["nothing", 0n, "too_short"],
     ["one bit less than enough", (1n << BigInt(MIN_RSA_BITS - 1)) - 1n, "too_short"],
     ["1024 bits", randomModulus(1024), "too_short"],
+    ["as many bits as are allowed", largest, undefined],
     ["one bit more than allowed", (1n << BigInt(MAX_RSA_BITS)) + 1n, "too_long"],
-    ["an even one", HONEST + 1n, "small_factor"],
+    ["an even one", 2n * prime(2048), "small_factor"],
     ["a multiple of 3", 3n * prime(2048), "small_factor"],
     ["a multiple of 751", 751n * prime(2048), "small_factor"],
     ["a multiple of 757, which is not checked", 757n * prime(2048), undefined],
     ["ROCA, made as the library does", ROCA, "roca"],
     ["ROCA, of a smart card", CARD, "roca"],
     ["primes that are close", close, "close_primes"],
-    ["a square", repeated * repeated, "close_primes"]
+    ["a square", repeated * repeated, "close_primes"],
+    ["primes that Fermat's method finds in its hundredth step", factoredInSteps(100n), "close_primes"],
+    ["primes that it would find in its next step", factoredInSteps(101n), undefined]
   ]
   for (const [name, modulus, fault] of cases) {
     it(`is ${fault ?? "none"} for ${name}`, () => {
@@ -84,8 +109,11 @@ describe("the fault of an RSA public key", () => {
     for (const modulus of [new Uint8Array(0), new Uint8Array([...new Uint8Array(128), 0xff])]) {
       assert.strictEqual(rsaKeyFault({ modulus, exponent: USUAL_EXPONENT }), "too_short")
     }
-    const long = new Uint8Array(MAX_RSA_BITS)
-    assert.strictEqual(rsaKeyFault({ modulus: long, exponent: USUAL_EXPONENT }), "too_long")
+    const honest = bytesOf(HONEST)
+    const padded = (bytes: number) => new Uint8Array([...new Uint8Array(bytes - honest.length), ...honest])
+    const most = (2 * MAX_RSA_BITS) / 8
+    assert.isUndefined(rsaKeyFault({ modulus: padded(most), exponent: USUAL_EXPONENT }))
+    assert.strictEqual(rsaKeyFault({ modulus: padded(most + 1), exponent: USUAL_EXPONENT }), "too_long")
   })
 
   const exponents: ReadonlyArray<readonly [bytes: ReadonlyArray<number>, fault: string | undefined]> = [

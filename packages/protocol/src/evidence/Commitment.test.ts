@@ -3,6 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import * as Schema from "effect/Schema"
 import { byteVectors } from "../../test/ByteVectors.ts"
 import { decodeBase64Url, encodeBase64Url } from "../Base64Url.ts"
+import { domainHash } from "../crypto/DomainHash.ts"
 import { commitmentOf, OPENING_BYTES, openingMatches } from "./Commitment.ts"
 import { Commitment, CommitmentOpening } from "./CommitmentSchema.ts"
 
@@ -37,6 +38,9 @@ describe("the match of an opening with its commitment (part 5)", () => {
   it("fails for another length, another domain line and a malformed commitment", () => {
     assert.isFalse(openingMatches(opening.subarray(1), commitment))
     assert.isFalse(openingMatches(Uint8Array.of(...opening, 0), commitment))
+    const short = opening.subarray(1)
+    const ofShort = encodeBase64Url(domainHash("svc:authorization:commitment:v1", short))
+    assert.isFalse(openingMatches(short, ofShort))
     const bare = encodeBase64Url(sha256(opening))
     const otherLine = sha256(
       Uint8Array.of(...new TextEncoder().encode("svc:mandate:policy:v1\n"), ...opening)

@@ -42,6 +42,10 @@ describe("canonical JSON (part 1)", () => {
     assert.strictEqual(text, `{"":5,"B":4,"b":3,"${lastByCodePoint}":2,"\ufb33":1}`)
   })
 
+  it("writes null and booleans as JSON does", () => {
+    assert.strictEqual(canonicalJson({ a: [true, false, null] }), '{"a":[true,false,null]}')
+  })
+
   it("writes minus zero as 0", () => assert.strictEqual(canonicalJson(-0), "0"))
 
   it("keeps a member named __proto__", () => {

@@ -1,9 +1,11 @@
+import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 import * as fc from "fast-check"
 import { MAX_PROBLEM_ERRORS } from "../Problem.ts"
 import { copyJson } from "./CopyJson.ts"
 import type { JsonValue } from "./Json.ts"
+import { REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { MAX_JSON_DEPTH } from "./StrictJson.ts"
 
 const LIMIT = 65_536
@@ -32,6 +34,12 @@ const revoked = (target: object): object => {
 
 const cyclic: Array<unknown> = []
 cyclic.push(cyclic, cyclic)
+
+const LONGEST_NAME = "n".repeat(REPEATED_NAME_MAX_UNITS)
+
+const invalidType = (pointer: string): string => `${pointer} invalid_type`
+
+const arrayOfLength = (length: number): object => new Proxy([], { get: () => length })
 
 class Point {
   readonly x = 1
@@ -72,7 +80,13 @@ describe("a copy of JSON given in this process (part 1)", () => {
     ["a getter that throws", { b: throwing }, ["/b/a invalid_type"]],
     ["a proxy that is revoked", { a: revoked({}), b: revoked([]) }, ["/a invalid_type", "/b invalid_type"]],
     ["a cyclic value", cyclic, [" invalid_value"]],
-    ["a long name", { ["n".repeat(41)]: { a: undefined } }, [" invalid_type"]],
+    ["a long name", { [LONGEST_NAME]: { n: { a: undefined } } }, [`/${LONGEST_NAME}/n/a invalid_type`]],
+    ["a longer name", { [`${LONGEST_NAME}n`]: { a: undefined } }, [" invalid_type"]],
+    [
+      "arrays without a length",
+      [-1, 0.5, Number.NaN].map(arrayOfLength),
+      ["/0", "/1", "/2"].map(invalidType)
+    ],
     ["several faults", { a: undefined, b: 1n, c: "ok" }, ["/a invalid_type", "/b invalid_type"]]
   ])("names the place of %s", (_, value, faults) => assert.deepStrictEqual(faultsOf(value), faults))
 
@@ -102,6 +116,8 @@ describe("a copy of JSON given in this process (part 1)", () => {
     assert.strictEqual(Object.getPrototypeOf(copy), Object.prototype)
     assert.strictEqual(JSON.stringify(copy), '{"__proto__":{"admin":true},"a":0}')
     assert.isFalse(Object.is((copy as { a: number }).a, -0))
+    const plain = { value: { admin: true }, enumerable: true, configurable: true, writable: true }
+    assert.deepStrictEqual(Object.getOwnPropertyDescriptor(copy, "__proto__"), plain)
   })
 
   it("leaves out what JSON has no place for: members named by symbols, hidden members, names of an array", () => {
@@ -110,8 +126,14 @@ describe("a copy of JSON given in this process (part 1)", () => {
     assert.deepStrictEqual(copied(value), { a: [1] })
   })
 
-  it("takes plain objects without a prototype", () => {
+  it("takes null, booleans and the largest exact integers", () => {
+    const value = { a: [null, true, false, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER] }
+    assert.deepStrictEqual(copied(value), value)
+  })
+
+  it("takes plain objects without a prototype, and those of another realm", () => {
     assert.deepStrictEqual(copied(Object.assign(Object.create(null), { a: 1 })), { a: 1 })
+    assert.deepStrictEqual(copied(runInNewContext("({ a: [1] })")), { a: [1] })
   })
 
   it(`takes ${MAX_JSON_DEPTH} levels and no more`, () => {
@@ -127,7 +149,8 @@ describe("a copy of JSON given in this process (part 1)", () => {
         const bytes = new TextEncoder().encode(JSON.stringify(value)).length
         assert.deepStrictEqual(faultsOf(value, bytes), [])
         assert.deepStrictEqual(faultsOf(value, bytes - 1), [" invalid_value"])
-      })
+      }),
+      { examples: [[{ "": null }]] }
     )
   })
 
@@ -136,6 +159,16 @@ describe("a copy of JSON given in this process (part 1)", () => {
     let shared: unknown = {}
     for (let level = 1; level < MAX_JSON_DEPTH; level++) shared = Array.from({ length: 100 }, () => shared)
     assert.deepStrictEqual(faultsOf(shared), [" invalid_value"])
-    assert.lengthOf(faultsOf(Array.from({ length: 1000 }, () => 1n)), MAX_PROBLEM_ERRORS)
+    for (const faulty of [Array.from({ length: 1000 }, () => 1n), { ...new Array(1000).fill(1n) }]) {
+      let reads = 0
+      const counted = new Proxy(faulty, {
+        get: (target, name) => {
+          if (name !== "length") reads++
+          return Reflect.get(target, name)
+        }
+      })
+      assert.lengthOf(faultsOf(counted), MAX_PROBLEM_ERRORS)
+      assert.strictEqual(reads, MAX_PROBLEM_ERRORS)
+    }
   })
 })
