@@ -5,6 +5,7 @@ import { hasVectors, listVectors, readVectorBytes } from "../../test/PublicVecto
 import { RefundBody } from "../Authorization.ts"
 import { decodeBody } from "../request/DecodeBody.ts"
 import type { JsonValue } from "./Json.ts"
+import { REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { illFormedStrings, MAX_JSON_DEPTH, parseStrictJson } from "./StrictJson.ts"
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
@@ -225,6 +226,7 @@ describe("strict JSON (part 1)", () => {
 
 describe("strings that are not well-formed Unicode (part 1)", () => {
   const pointers = (text: string) => illFormedStrings(Result.getOrThrow(parse(text)), 100)
+  const LONGEST_NAME = "n".repeat(REPEATED_NAME_MAX_UNITS)
 
   it.each([
     ['"ok \ud83d\ude00"', []],
@@ -237,6 +239,8 @@ describe("strings that are not well-formed Unicode (part 1)", () => {
     ['{"a":{"\\ud800":1}}', ["/a"]],
     ['{"\\u0000":"\\u0000","\\ud800":1,"b":"\\ud800"}', ["", "/b"]],
     ['{"__proto__":"\\u0000"}', ["/__proto__"]],
+    [`{"${LONGEST_NAME}":"\\ud800"}`, [`/${LONGEST_NAME}`]],
+    [`{"a":{"${LONGEST_NAME}n":["\\ud800"]}}`, ["/a"]],
     ["[null,1,true]", []]
   ] as const)("are found in %s", (text, expected) => assert.deepStrictEqual(pointers(text), expected))
 
@@ -276,7 +280,24 @@ describe("strings that are not well-formed Unicode (part 1)", () => {
       const found = illFormedStrings(many, 100)
       assert.strictEqual(found.length, 100)
       assert.strictEqual(found[99], "/list/99")
+      assert.deepStrictEqual(illFormedStrings({ a: "\ud800", "\ud800": 1 }, 1), ["/a"])
     })
+  })
+})
+
+describe("strict JSON of plain integers (part 7)", () => {
+  const read = (text: string) => parseStrictJson(utf8(text), { plainIntegers: true })
+
+  it("has any value but a number with a fraction or an exponent", () => {
+    const text = '{"a":[true,false,null,"1.5e3"],"b":-5, "e":0,"c":9007199254740991}'
+    assert.deepStrictEqual(Result.getOrThrow(read(text)), JSON.parse(text) as JsonValue)
+    for (const literal of ["1.0", "-1.5", "1e2", "1E2", "0e0"]) {
+      assert.strictEqual(
+        detailOf(read(`[${literal}]`)),
+        "The JSON holds a number with a fraction or an exponent."
+      )
+    }
+    assert.strictEqual(detailOf(read("[9007199254740992]")), BEYOND)
   })
 })
 
@@ -286,6 +307,10 @@ describe("strict JSON that keeps fractions", () => {
   it.each([
     ['{"a":5000.0000000000000000001}', { a: 0.5 }],
     ['{"a":-1.0000000000000000001,"b":[10000000000000000001e-19, 7]}', { a: 0.5, b: [0.5, 7] }],
+    [
+      '[1.5,0.10000000000000000001e1,9.0000000000000000001,"1.0000000000000000001"]',
+      [1.5, 0.5, 0.5, "1.0000000000000000001"]
+    ],
     ['{"a":"1.0000000000000000001","b":100.0,"c":100.5}', { a: "1.0000000000000000001", b: 100, c: 100.5 }]
   ])("reads %s as no integer where it is none", (text, value) => {
     assert.deepStrictEqual(Result.getOrThrow(read(text)) as unknown, value)

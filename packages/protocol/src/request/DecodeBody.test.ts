@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Result } from "effect"
+import { Result, Schema } from "effect"
 import { CreateApprovalSessionBody } from "../ApprovalSession.ts"
 import { CancellationBody, CommitBody, CreateAuthorizationBody, RefundBody } from "../Authorization.ts"
 import { REQUEST_EXAMPLES } from "../api/RequestExamples.ts"
 import type { JsonValue } from "../json/Json.ts"
+import { REPEATED_NAME_MAX_UNITS } from "../json/JsonPointer.ts"
 import { CreateMandateBody, RevokeMandateBody } from "../Mandate.ts"
 import { CreateWebhookEndpointBody } from "../webhook/WebhookEndpoint.ts"
 import { decodeBody, emptyBodyFaults } from "./DecodeBody.ts"
@@ -50,7 +51,8 @@ describe("the faults of a request body (part 2)", () => {
   })
 
   it("include a body that is no object, and unknown members named like prototypes", () => {
-    for (const value of [null, [], 1, "x", true]) assert.strictEqual(faults(value)[0]?.pointer, "")
+    const fault = { pointer: "", code: "invalid_type", detail: "the body must be a JSON object" }
+    for (const value of [null, [], 1, "x", true]) assert.deepStrictEqual(faults(value), [fault])
     assert.include(
       faults(JSON.parse('{"__proto__": {"kind": "SINGLE"}}')).map((fault) => fault.pointer),
       "/__proto__"
@@ -79,6 +81,14 @@ describe("the faults of a request body (part 2)", () => {
     assert.strictEqual(fault?.pointer, "/policy")
     assert.strictEqual(fault?.code, "unknown_member")
     assert.notInclude(JSON.stringify(fault), opening)
+    const pointers = (body: JsonValue) =>
+      faults(body)
+        .filter(({ code }) => code === "unknown_member")
+        .map(({ pointer }) => pointer)
+    assert.deepStrictEqual(pointers({ [opening]: 1 }), [""])
+    assert.deepStrictEqual(pointers({ policy: { periods: [{ [opening]: 1 }] } }), ["/policy/periods/0"])
+    const longest = "n".repeat(REPEATED_NAME_MAX_UNITS)
+    assert.deepStrictEqual(pointers({ [longest]: 1 }), [`/${longest}`])
   })
 
   it("are at most 100", () => {
@@ -133,6 +143,12 @@ describe("the detail of a fault (part 2)", () => {
       faults(body).map((fault) => [fault.pointer, fault.detail]),
       [[pointer, detail]]
     )
+  })
+
+  it("names the one value that there is", () => {
+    const result = decodeBody(Schema.Struct({ alg: Schema.Literal("ES256") }))({ alg: "none" })
+    const details = Result.isFailure(result) ? result.failure.map(({ detail }) => detail) : []
+    assert.deepStrictEqual(details, ["must be ES256"])
   })
 
   it("uses the words of the interface for every member of every body, and repeats no value", () => {
