@@ -11,10 +11,16 @@ import {
   EvidenceEnvelope,
   evidenceSigningInput,
   verifyEvidence,
-  verifyEvidenceBytes
+  verifyEvidenceBytes,
+  verifyEvidenceContinuation
 } from "./EvidenceEnvelope.ts"
 import { publicKeyToJwk } from "./KeySet.ts"
-import { MAX_EVIDENCE_DEPTH } from "./ReadEnvelope.ts"
+import {
+  CONTINUATION_FORMAT,
+  MAX_EVIDENCE_DEPTH,
+  MAX_EVIDENCE_PAYLOAD_BYTES,
+  MAX_PROTECTED_CHARACTERS
+} from "./ReadEnvelope.ts"
 
 const utf8 = (text: string) => new TextEncoder().encode(text)
 const part = (value: unknown) => encodeBase64Url(utf8(JSON.stringify(value)))
@@ -199,7 +205,16 @@ describe("the protected header of evidence (part 7)", () => {
     ]) {
       assert.strictEqual(outcome({ ...envelope, protected: text }), "protected_malformed")
     }
-    assert.strictEqual(outcome(withHeader({ alg: "ES256", kid: "k".repeat(5000) })), "protected_malformed")
+  })
+
+  it("is looked at up to 4096 characters", () => {
+    const ofBytes = (bytes: number) => {
+      const rest = JSON.stringify({ alg: "ES256", kid: "" }).length
+      return { ...envelope, protected: part({ alg: "ES256", kid: "k".repeat(bytes - rest) }) }
+    }
+    assert.lengthOf(ofBytes(3072).protected, MAX_PROTECTED_CHARACTERS)
+    assert.strictEqual(outcome(ofBytes(3072)), "key_unknown")
+    assert.strictEqual(outcome(ofBytes(3073)), "protected_malformed")
   })
 })
 
@@ -380,6 +395,29 @@ describe("an evidence envelope as bytes (part 7)", () => {
   })
 })
 
+describe("a continuation of evidence (part 7)", () => {
+  const outcomeOf = (candidate: unknown) => {
+    const result = verifyEvidenceContinuation(candidate, keySet)
+    return Result.isFailure(result) ? result.failure.reason : "verified"
+  }
+  const signedAs = (format: string, schema: string) => ({
+    ...withPayload(JSON.stringify({ ...PAYLOAD, schema })),
+    format
+  })
+  const continuation = signedAs(CONTINUATION_FORMAT, CONTINUATION_FORMAT)
+
+  it("has a format and a schema of its own", () => {
+    assert.strictEqual(outcomeOf(continuation), "verified")
+    assert.strictEqual(outcomeOf(signedAs(CONTINUATION_FORMAT, "svc.evidence.v1")), "schema_unsupported")
+  })
+
+  it("is not evidence of a whole journal, and such is no continuation", () => {
+    assert.strictEqual(outcome(continuation), "format_unsupported")
+    assert.strictEqual(outcome(signedAs("svc.evidence.v1", CONTINUATION_FORMAT)), "schema_unsupported")
+    assert.strictEqual(outcomeOf(envelope), "format_unsupported")
+  })
+})
+
 describe("the payload of evidence (part 7)", () => {
   it.each(["", "x", "[]", "null", '"svc.evidence.v1"', "{", "\ufeff{}"])("is not the text %j", (text) => {
     assert.strictEqual(outcome(withPayload(text)), "payload_malformed")
@@ -429,6 +467,13 @@ describe("the payload of evidence (part 7)", () => {
       withPayload(`{"schema":"svc.evidence.v1","x":${"[".repeat(levels)}${"]".repeat(levels)}}`)
     assert.strictEqual(outcome(nested(MAX_EVIDENCE_DEPTH - 1)), "verified")
     assert.strictEqual(outcome(nested(MAX_EVIDENCE_DEPTH)), "payload_malformed")
+  })
+
+  it("is looked at up to its largest size", () => {
+    const most = Math.ceil((MAX_EVIDENCE_PAYLOAD_BYTES * 4) / 3)
+    const ofCharacters = (count: number) => ({ ...envelope, payload: "=".padEnd(count, "A") })
+    assert.strictEqual(outcome(ofCharacters(most)), "payload_malformed")
+    assert.strictEqual(outcome(ofCharacters(most + 1)), "payload_too_large")
   })
 
   it("may hold 100,000 events", () => {
