@@ -335,6 +335,31 @@ describe("the bodies of the document (part 9)", () => {
     assert.notInclude(answers, true)
   })
 
+  it("have the bounds of what is read", () => {
+    const schemas = at(document(), "components", "schemas")
+    const text = { type: "string", minLength: 1, maxLength: 255 }
+    const money = { type: "integer", minimum: 1, maximum: 9007199254740991 }
+    const members: ReadonlyArray<readonly [path: string, bounds: Node]> = [
+      ["CreateMandate subject_reference", text],
+      ["CreateMandate policy currency", { type: "string", pattern: "^[A-Z]{3}$" }],
+      ["CreateMandate policy max_amount", money],
+      ["CreateMandate policy allowed_actions", { minItems: 1, maxItems: 50, uniqueItems: true }],
+      ["CreateMandate policy attribute_rules", { minItems: 0, maxItems: 20, uniqueItems: true }],
+      ["CreateMandate window ends_at", { type: "string", format: "date-time" }],
+      ["CreateApprovalSession return_state", { type: "string", minLength: 16, maxLength: 512 }],
+      ["CreateAuthorization execution_window_seconds", { type: "integer", minimum: 30, maximum: 86_400 }],
+      ["CreateAuthorization proposed_action attributes", { maxProperties: 50 }],
+      ["CreateAuthorization proposed_action attributes", { additionalProperties: text }],
+      ["EvidenceEnvelope payload", { type: "string", pattern: "^[A-Za-z0-9_-]*$" }]
+    ]
+    for (const [path, bounds] of members) {
+      const [name = "", ...names] = path.split(" ")
+      const steps = names.flatMap((member) => ["properties", member])
+      const schema: Node = at(schemas, name, ...steps)
+      assert.deepInclude(schema, bounds, path)
+    }
+  })
+
   it("say that an answer without a body is one", () => {
     const all = document()
     for (const id of ["retirePasskey", "deleteWebhookEndpoint"]) {

@@ -14,6 +14,7 @@ import {
   verifyEvidenceBytes,
   verifyEvidenceContinuation
 } from "./EvidenceEnvelope.ts"
+import { jwkThumbprint } from "./JwkThumbprint.ts"
 import { publicKeyToJwk } from "./KeySet.ts"
 import {
   CONTINUATION_FORMAT,
@@ -97,6 +98,12 @@ describe("an evidence envelope (part 7)", () => {
     const { signature, ...own } = envelope
     assert.strictEqual(outcome(Object.assign(Object.create({ signature }), own)), "envelope_malformed")
     assert.strictEqual(outcome(Object.create(envelope)), "envelope_malformed")
+  })
+
+  it("has a schema of base64url without padding", () => {
+    for (const text of ["+", "A", "AA==", "AB", " "]) {
+      assert.isFalse(Schema.is(EvidenceEnvelope)({ ...envelope, signature: text }), text)
+    }
   })
 
   it("has the one known format", () => {
@@ -264,6 +271,33 @@ describe("the key set that evidence is verified with (part 7)", () => {
     { x: encodeBase64Url(new Uint8Array(32).fill(255)) }
   ])("refuses the key changed by %j", (change) => {
     assert.strictEqual(outcome(envelope, { keys: [{ ...key, ...change }] }), "key_unsuitable")
+  })
+
+  describe("whose kid is right for it", () => {
+    const bytesOf = (text: string) => new Uint8Array(Buffer.from(text, "base64url"))
+    const longer = (text: string) => encodeBase64Url(Uint8Array.of(...bytesOf(text), 0))
+    const shorter = (text: string) => encodeBase64Url(bytesOf(text).subarray(0, -1))
+    const outcomeOf = (change: object) => {
+      const changed = { ...key, ...change }
+      const renamed = { ...changed, kid: jwkThumbprint(changed) }
+      return outcome(withHeader({ alg: "ES256", kid: renamed.kid }), { keys: [renamed] })
+    }
+
+    it("verifies", () => assert.strictEqual(outcomeOf({}), "verified"))
+
+    it.each([
+      { kty: "RSA" },
+      { crv: "P-384" },
+      { x: longer(key.x) },
+      { y: longer(key.y) },
+      { x: shorter(key.x) },
+      { y: shorter(key.y) },
+      { x: [...key.x] },
+      { y: [...key.y] },
+      { x: "=" },
+      { y: "=" },
+      { x: key.y, y: key.x }
+    ])("is no key all the same: %j", (change) => assert.strictEqual(outcomeOf(change), "key_unsuitable"))
   })
 
   it("is refused if the key lacks a member", () => {

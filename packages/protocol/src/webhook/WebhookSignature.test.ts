@@ -32,8 +32,22 @@ describe("the signature of a webhook (part 8)", () => {
     assert.strictEqual(outcome({ secret: vector.secret, header, body: bytes, now: vector.t }), vector.t)
   })
 
+  it("may be of the first second there is", () => {
+    const header = webhookSignature({ secret, timestamp: 0, body })
+    assert.strictEqual(outcome({ header, now: 0 }), 0)
+  })
+
   it("throws for a malformed secret or timestamp, without naming the secret", () => {
-    for (const wrong of ["", "svc_wh_", secret.slice(7), `${secret}=`, secret.slice(0, -1), `x${secret}`]) {
+    const otherPrefix = secret.replace("svc_wh_", "svc_xx_")
+    for (const wrong of [
+      "",
+      "svc_wh_",
+      otherPrefix,
+      secret.slice(7),
+      `${secret}=`,
+      secret.slice(0, -1),
+      `x${secret}`
+    ]) {
       assert.throws(() => webhookSignature({ secret: wrong, timestamp: t, body }), /^not a webhook secret$/u)
     }
     for (const timestamp of [-1, 0.5, Number.NaN, 2 ** 53]) {
