@@ -11,9 +11,12 @@ describe("didYouMean", () => {
       ["slmoed", undefined],
       ["sslrootcrt", "sslrootcert"],
       ["hsot", "host"],
+      ["xxhost", "host"],
+      ["xxxhost", undefined],
       ["password", undefined]
     ] as const) {
       assert.strictEqual(didYouMean(name, known), expected, name)
     }
+    assert.isUndefined(didYouMean("host", []))
   })
 })

@@ -160,11 +160,14 @@ const OPERATIONS: ReadonlyArray<
 const words = (text: string): ReadonlyArray<string> => text.split(" ").filter((word) => word !== "")
 
 describe("the operations of the document (part 9)", () => {
-  it("are these", () => {
+  it("are these, and take a bearer API key", () => {
+    const all = document()
     assert.sameMembers(
-      operationsOf(document()).map(([id]) => id),
+      operationsOf(all).map(([id]) => id),
       OPERATIONS.map(([id]) => id)
     )
+    const { type, scheme } = at(all, "components", "securitySchemes", "api_key")
+    assert.deepStrictEqual([type, scheme], ["http", "bearer"])
   })
 
   it("declare scope, idempotency key, body, success and problems", () => {
@@ -260,6 +263,11 @@ const PARAMETERS: ReadonlyArray<readonly [id: string, name: string, schema: Node
   ["listMandatePeriods", "limit", { type: "integer", minimum: 1, maximum: 100, default: 12, examples: [12] }],
   ["getEvidence", "after_seq", { type: "integer", minimum: 1, maximum: 9007199254740991, examples: [1] }],
   ["listMandates", "cursor", { type: "string" }],
+  [
+    "getKeySet",
+    "If-None-Match",
+    { type: "string", examples: ['"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"'] }
+  ],
   ["getMandate", "mandate_id", { type: "string", examples: ["mnd_01kbcd2e3f4g5h6j7k8m9npqrs"] }],
   [
     "listMandatePeriods",
@@ -348,8 +356,8 @@ describe("the bodies of the document (part 9)", () => {
       ["CreateMandate window ends_at", { type: "string", format: "date-time" }],
       ["CreateApprovalSession return_state", { type: "string", minLength: 16, maxLength: 512 }],
       ["CreateAuthorization execution_window_seconds", { type: "integer", minimum: 30, maximum: 86_400 }],
-      ["CreateAuthorization proposed_action attributes", { maxProperties: 50 }],
-      ["CreateAuthorization proposed_action attributes", { additionalProperties: text }],
+      ["CreateAuthorization proposed_action attributes", { maxProperties: 50, additionalProperties: text }],
+      ["Authorization proposed_action attributes", { maxProperties: 50, additionalProperties: text }],
       ["EvidenceEnvelope payload", { type: "string", pattern: "^[A-Za-z0-9_-]*$" }]
     ]
     for (const [path, bounds] of members) {
@@ -393,6 +401,22 @@ describe("the problems of the document (part 2)", () => {
 
   it("are one response each where an operation has one code of a status", () => {
     const all = document()
+    assert.deepStrictEqual(
+      at<unknown>(
+        all,
+        "components",
+        "responses",
+        "NotFound",
+        "content",
+        PROBLEM_MEDIA_TYPE,
+        "schema",
+        "allOf"
+      ),
+      [
+        { $ref: "#/components/schemas/Problem" },
+        { type: "object", properties: { code: { type: "string", enum: ["not_found"] } } }
+      ]
+    )
     assert.deepStrictEqual(at(operation(all, "getMandate"), "responses", "404"), {
       $ref: "#/components/responses/NotFound"
     })
