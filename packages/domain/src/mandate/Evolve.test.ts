@@ -22,7 +22,7 @@ import {
   type Story,
   until
 } from "../../test/MandateStory.ts"
-import { evolve } from "./Evolve.ts"
+import { evolve, evolveAll } from "./Evolve.ts"
 import type { JournalFact } from "./JournalFact.ts"
 import type { StreamState } from "./MandateState.ts"
 
@@ -136,29 +136,45 @@ describe("a late report", () => {
     assert.deepStrictEqual(lateIn(STARTS + HOUR, STARTS + DAY + SECOND), [])
     // The last period is shown for good, so that what counted in it after its end would be seen.
     assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS - MINUTE), [1000n])
+    assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS), [0n])
     assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS + SECOND), [0n])
+  })
+})
+
+describe("evolveAll", () => {
+  it("tells the state after each fact, as evolve does", () => {
+    const { facts } = after(after(reserved, commit(1), STARTS + SECOND), refund(1), STARTS + MINUTE)
+    let told: StreamState | undefined
+    let count = 0
+    for (const state of evolveAll(facts)) {
+      told = evolve(told, facts[count] as JournalFact)
+      assert.deepStrictEqual(state, told)
+      count += 1
+    }
+    assert.strictEqual(count, facts.length)
   })
 })
 
 describe("a broken journal throws", () => {
   const rows: Readonly<Record<string, () => unknown>> = {
-    "two creations": () => evolve(reserved.stream, pending.facts[0] as JournalFact),
-    "no creation": () => evolve(undefined, active.facts[1] as JournalFact),
-    "the end of what is not open": () =>
+    "a mandate was created twice": () => evolve(reserved.stream, pending.facts[0] as JournalFact),
+    "a stream began with something other than its creation": () =>
+      evolve(undefined, active.facts[1] as JournalFact),
+    "an authorization that is not open was closed": () =>
       evolve(reserved.stream, {
         type: "authorization.cancelled",
         occurred_at: "2026-12-01T00:00:09.000000000Z",
         authorization_id: authorizationId(7),
         data: { reason: "DUPLICATE", execution_disposition: "NEVER_BECAME_POSSIBLE" }
       }),
-    "a refund on nothing": () =>
+    "a refund was recorded on an unknown authorization": () =>
       evolve(active.stream, {
         type: "authorization.refund_reported",
         occurred_at: "2026-12-01T00:00:09.000000000Z",
         authorization_id: authorizationId(7),
         data: {} as never
       }),
-    "a conflict on nothing": () =>
+    "a conflict was recorded on an unknown authorization": () =>
       evolve(active.stream, {
         type: "authorization.outcome_conflict",
         occurred_at: "2026-12-01T00:00:09.000000000Z",
@@ -166,5 +182,5 @@ describe("a broken journal throws", () => {
         data: {} as never
       })
   }
-  for (const [title, run] of Object.entries(rows)) it(title, () => assert.throws(run))
+  for (const [fault, run] of Object.entries(rows)) it(fault, () => assert.throws(run, fault))
 })

@@ -276,6 +276,16 @@ table("window and deadline", {
   ]
 })
 
+it("a window ends within 10 years also where those reach the last year there is", () => {
+  const now = at("9989-06-01T00:00:00Z")
+  assert.deepStrictEqual(faults(window(undefined, "9999-06-01T00:00:00Z"), now), [])
+  assert.deepStrictEqual(faults(window(undefined, "9999-06-01T00:00:00.000000001Z"), now), [
+    "/window/ends_at invalid_value"
+  ])
+  const later = at("9990-06-01T00:00:00Z")
+  assert.deepStrictEqual(faults(window(undefined, "9999-12-31T23:59:59.999999999Z"), later), [])
+})
+
 describe("what is filled in", () => {
   it("defaults of policy and periods; lists keep their order", () => {
     const { policy } = accepted(

@@ -133,16 +133,14 @@ const LAST_YEAR = 9999
 const LAST_INSTANT = instantOf("9999-12-31T23:59:59.999999999Z")
 
 /**
- * The same date and time so many calendar years later, or the last instant there is where that comes first; 29
- * February becomes 28 where there is none.
+ * The same date and time {@link WINDOW_MAX_YEARS} calendar years later, or the last instant there is where that comes first.
+ * 29 February becomes 28: ten years after a leap year there is none.
  */
-const yearsLater = (instant: Instant, years: number): Instant => {
+const longestAfter = (instant: Instant): Instant => {
   const text = formatInstant(instant)
-  const year = Number(text.slice(0, 4)) + years
+  const year = Number(text.slice(0, 4)) + WINDOW_MAX_YEARS
   if (year > LAST_YEAR) return LAST_INSTANT
-  const rest = text.slice(4)
-  const leap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-  return instantOf(`${year}${rest.startsWith("-02-29") && !leap ? `-02-28${rest.slice(6)}` : rest}`)
+  return instantOf(`${year}${text.slice(4).replace(/^-02-29/u, "-02-28")}`)
 }
 
 const windowFaults = (
@@ -157,12 +155,12 @@ const windowFaults = (
   if (startsAt < now - BigInt(WINDOW_START_PAST_SECONDS) * NANOS_PER_SECOND) {
     faults.push(fault(["window", "starts_at"], "invalid_value", "must not be more than 24 hours in the past"))
   }
-  if (startsAt > yearsLater(now, WINDOW_MAX_YEARS)) {
+  if (startsAt > longestAfter(now)) {
     faults.push(fault(["window", "starts_at"], "invalid_value", "must not be more than 10 years ahead"))
   }
   if (endsAt <= startsAt || endsAt <= now) {
     faults.push(fault(["window", "ends_at"], "invalid_value", "must be after starts_at and in the future"))
-  } else if (endsAt > yearsLater(startsAt, WINDOW_MAX_YEARS)) {
+  } else if (endsAt > longestAfter(startsAt)) {
     faults.push(fault(["window", "ends_at"], "invalid_value", "must be at most 10 years after starts_at"))
   }
   // A deadline that was filled in is wrong only where the window is, which is said already.
