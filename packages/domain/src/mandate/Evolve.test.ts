@@ -16,10 +16,12 @@ import {
   propose,
   recurring,
   refund,
+  reject,
   revoke,
   SECOND,
   STARTS,
   type Story,
+  single,
   until
 } from "../../test/MandateStory.ts"
 import { evolve, evolveAll } from "./Evolve.ts"
@@ -49,14 +51,38 @@ describe("evolve", () => {
     assert.deepStrictEqual(fold(story.facts), story.stream)
     assert.strictEqual(story.stream.mandate.updatedAt, "2026-12-02T00:05:00.000000000Z")
     assert.deepStrictEqual(
-      [...story.stream.authorizations.values()].map(({ state, late }) => [state, late]),
+      [...story.stream.authorizations.values()].map(({ state, late, periods }) => [
+        state,
+        late,
+        periods.length
+      ]),
       [
-        ["COMMITTED", false],
-        ["CANCELLED", true],
-        ["DENIED", false],
-        ["EXPIRED", false]
+        ["COMMITTED", false, 1],
+        ["CANCELLED", true, 1],
+        ["DENIED", false, 0],
+        ["EXPIRED", false, 1]
       ]
     )
+    assert.doesNotHaveAnyKeys(authorizationIn(story, 3), ["executeBefore", "expiresAt", "closedAt"])
+  })
+
+  it("says of a mandate when it was approved, and when and why it ended, each where it happened alone", () => {
+    const once = until(after(created(single()), approve, at("2026-11-29T00:00:00Z")), STARTS)
+    const rows: ReadonlyArray<readonly [Story, ReadonlyArray<string>]> = [
+      [pending, []],
+      [active, ["approvedAt"]],
+      [after(pending, reject, at("2026-11-29T00:00:00Z")), ["endedAt"]],
+      [after(after(once, propose(1), STARTS), commit(1), STARTS + SECOND), ["approvedAt", "endedAt"]],
+      [after(active, revoke(), STARTS), ["approvedAt", "endedAt", "revocationReason"]],
+      [until(active, ENDS), ["approvedAt", "endedAt", "endReason"]]
+    ]
+    const said = ["approvedAt", "endedAt", "endReason", "revocationReason"]
+    for (const [{ stream }, expected] of rows) {
+      assert.sameMembers(
+        Object.keys(stream.mandate).filter((member) => said.includes(member)),
+        [...expected]
+      )
+    }
   })
 
   it("counts versions by changes of mandate state alone", () => {
@@ -92,6 +118,7 @@ describe("evolve", () => {
       data: {}
     })
     assert.deepStrictEqual(next.open, [])
+    assert.strictEqual(next.authorizations.size, 0)
     assert.strictEqual(next.mandate.totals.reservedAmount, 0n)
   })
 })
@@ -102,9 +129,9 @@ describe("use of periods that ended", () => {
     for (let day = 0n; day < 60n; day++) {
       const number = Number(day) + 1
       story = after(story, propose(number, { amount: 10 }), STARTS + day * DAY)
+      assert.strictEqual(story.stream.mandate.periods.length, 1)
       story = after(story, commit(number), STARTS + day * DAY + SECOND)
     }
-    assert.strictEqual(story.stream.mandate.periods.length, 1)
     assert.strictEqual(story.stream.mandate.totals.committedAmount, 600n)
   })
 
@@ -138,6 +165,17 @@ describe("a late report", () => {
     assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS - MINUTE), [1000n])
     assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS), [0n])
     assert.deepStrictEqual(lateIn(ENDS - HOUR, ENDS + SECOND), [0n])
+  })
+})
+
+describe("a mandate that had late reports", () => {
+  it.each([
+    ["SINGLE", single(), [authorizationId(1)]],
+    ["RECURRING", recurring(), []]
+  ] as const)("names their authorizations if it is %s", (_, terms, expected) => {
+    const begun = until(after(created(terms), approve, at("2026-11-29T00:00:00Z")), STARTS)
+    const late = after(after(begun, propose(1, { window: 60 }), STARTS), commit(1), STARTS + HOUR)
+    assert.deepStrictEqual(late.stream.mandate.lateAuthorizations, expected)
   })
 })
 

@@ -242,6 +242,14 @@ table("window and deadline", {
     window("2026-11-28T00:00:00Z", "2026-11-28T08:00:00Z"),
     "/window/ends_at invalid_value"
   ],
+  "ends_at in the past says it alone, whatever the deadline": [
+    window("2026-11-28T00:00:00Z", "2026-11-28T08:00:00Z", "2026-11-29T00:00:00Z"),
+    "/window/ends_at invalid_value"
+  ],
+  "ends_at now says it alone, whatever the deadline": [
+    window("2026-11-28T00:00:00Z", "2026-11-28T09:00:00.000000001Z", "2026-11-29T00:00:00Z"),
+    "/window/ends_at invalid_value"
+  ],
   "ends_at is required": [{ ...BODY, window: {} }, "/window/ends_at required"],
   "year 9999 is a date like another": [
     window("9995-01-01T00:00:00Z", "9999-12-31T23:59:59.999999999Z"),
@@ -327,8 +335,9 @@ describe("what is filled in", () => {
   it("the deadline is ends_at where that comes first, in the caller's own text", () => {
     const ends_at = formatInstant(NOW + DAY - HOUR)
     assert.strictEqual(accepted(window(undefined, ends_at)).approval_deadline, ends_at)
-    const exactly = formatInstant(NOW + DAY)
-    assert.strictEqual(accepted(window(undefined, exactly)).approval_deadline, exactly)
+    const exactly = "2026-11-29T09:00:00Z"
+    const now = at("2026-11-28T09:00:00Z")
+    assert.strictEqual(accepted(window(undefined, exactly), now).approval_deadline, exactly)
   })
 
   it("a description stays away unless given", () => {
