@@ -22,7 +22,7 @@ import {
   single,
   until
 } from "../../test/MandateStory.ts"
-import { applyDue, nextDueOf } from "./ApplyDue.ts"
+import { applyDue, nextDueOf, nextTransition } from "./ApplyDue.ts"
 
 const pending = created(recurring())
 const scheduled = after(pending, approve, at("2026-11-29T00:00:00Z"))
@@ -185,4 +185,11 @@ describe("time in steps or at once", () => {
       assert.isAbove(due(current, next).length, 0)
     }
   })
+})
+
+it("activation comes before an expiry that is due at the same instant (part 4)", () => {
+  const { open } = after(active, propose(1, { window: 60 }), STARTS).stream
+  const atStart = open.map((reservation) => ({ ...reservation, expiresAt: STARTS }))
+  assert.strictEqual(nextTransition({ ...scheduled.stream, open: atStart })?.fact.type, "mandate.activated")
+  assert.strictEqual(nextTransition({ ...active.stream, open: atStart })?.fact.type, "authorization.expired")
 })

@@ -48,11 +48,14 @@ const sealAll = (facts: ReadonlyArray<JournalFact>): ReadonlyArray<SealedEvent> 
   return events
 }
 
-describe("sealed events", () => {
+const sealedStory = () => {
   const events = sealAll(story.facts)
-  const parsed = events.map((event) => JSON.parse(event.text) as JsonObject)
+  return { events, parsed: events.map((event) => JSON.parse(event.text) as JsonObject) }
+}
 
+describe("sealed events", () => {
   it("are numbered from 1 without gaps and chained from the first, which has no previous hash", () => {
+    const { parsed } = sealedStory()
     assert.deepStrictEqual(
       parsed.map(({ seq }) => seq),
       [1, 2, 3, 4, 5, 6]
@@ -64,6 +67,7 @@ describe("sealed events", () => {
   })
 
   it("have exactly the members of part 7, and their own hash over the rest", () => {
+    const { events, parsed } = sealedStory()
     for (const [index, event] of parsed.entries()) {
       const { hash, ...rest } = event
       assert.strictEqual(hash, eventHash(rest))
@@ -84,6 +88,7 @@ describe("sealed events", () => {
   })
 
   it("say who vouches for them, and the version once they are applied", () => {
+    const { events, parsed } = sealedStory()
     assert.deepStrictEqual(
       parsed.map(({ type, source, mandate_version }) => [type, source, mandate_version]),
       [
@@ -100,10 +105,12 @@ describe("sealed events", () => {
   })
 
   it("have nine digits of a second", () => {
+    const { parsed } = sealedStory()
     for (const { occurred_at } of parsed) assert.match(String(occurred_at), /:\d\d\.\d{9}Z$/)
   })
 
   it("have a notification that says what the fold leaves the mandate in, and of an authorization no state (part 8)", () => {
+    const { events } = sealedStory()
     assert.deepStrictEqual(
       events.map(({ notification }) => JSON.parse(notification).data.state),
       ["PENDING_APPROVAL", "SCHEDULED", "ACTIVE", undefined, undefined, "CONSUMED"]
@@ -124,6 +131,7 @@ describe("sealed events", () => {
   })
 
   it("agree with their text, and with no other", () => {
+    const { events } = sealedStory()
     for (const event of events) {
       assert.isTrue(agreesWithText(event))
       const others: ReadonlyArray<Partial<SealedEvent>> = [
