@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import { Effect } from "effect"
-import { encodeCursor, listPageOf, numberCursor, textCursor } from "./Cursor.ts"
+import { encodeCursor, identifierCursor, listPageOf, numberCursor, textCursor } from "./Cursor.ts"
 
 const scope = { list: "mandates", state: "ACTIVE" }
 const raw = (text: string) => encodeBase64Url(new TextEncoder().encode(text))
@@ -18,7 +18,19 @@ describe("cursors", () => {
     })
   )
 
-  const bad: Readonly<Record<string, string>> = {
+  it.effect("of identifiers lead to one of their kind alone", () =>
+    Effect.gen(function* () {
+      const id = "mnd_01jdxxxxxxxxxxxxxxxxxxxxxx"
+      assert.strictEqual(yield* identifierCursor(scope, "mnd_", encodeCursor(scope, id)), id)
+      assert.isUndefined(yield* identifierCursor(scope, "mnd_", undefined))
+      yield* refused(identifierCursor(scope, "aut_", encodeCursor(scope, id)))
+      yield* refused(identifierCursor(scope, "mnd_", encodeCursor(scope, "mnd_1")))
+      yield* refused(identifierCursor(scope, "mnd_", encodeCursor(scope, 7)))
+    })
+  )
+
+  const bad: Readonly<Record<string, unknown>> = {
+    "no text": 7,
     empty: "",
     "not base64url": "???",
     padded: `${encodeCursor(scope, "mnd_1")}=`,
