@@ -37,6 +37,7 @@ export default defineConfig({
     // Modules are loaded once for all files that a change reaches, by a worker that tries this change alone.
     isolate: false,
     sequence: { sequencer: OwnTestFirst },
+    setupFiles: [`${root}mutation/StopWhenNoticed.ts`],
     testTimeout: TIMEOUT_MILLISECONDS,
     hookTimeout: TIMEOUT_MILLISECONDS
   }
