@@ -112,6 +112,11 @@ describe("a time zone table from outside (part 4)", () => {
     ["a fraction", withTransitions({ at: "2026-03-29T01:00:00.5Z", offset_seconds: 0 })],
     ["an offset", withTransitions({ at: "2026-03-29T01:00:00+00:00", offset_seconds: 0 })],
     ["no such day", withTransitions({ at: "2026-02-29T01:00:00Z", offset_seconds: 0 })],
+    ["month 0", withTransitions({ at: "2026-00-28T01:00:00Z", offset_seconds: 0 })],
+    ["month 13", withTransitions({ at: "2026-13-28T01:00:00Z", offset_seconds: 0 })],
+    ["day 0", withTransitions({ at: "2026-02-00T01:00:00Z", offset_seconds: 0 })],
+    ["minute 60", withTransitions({ at: "2026-02-28T01:60:00Z", offset_seconds: 0 })],
+    ["second 60", withTransitions({ at: "2026-02-28T01:00:60Z", offset_seconds: 0 })],
     ["no such hour", withTransitions({ at: "2026-02-28T24:00:00Z", offset_seconds: 0 })],
     ["a whole day", { ...utc, offset_seconds: 86_400 }],
     ["part of a second", { ...utc, offset_seconds: 0.5 }],
@@ -131,5 +136,21 @@ describe("a time zone table from outside (part 4)", () => {
     ]
   ])("is refused with %s", (_, table) => {
     assert.isFalse(isTimeZoneTable(table))
+  })
+
+  it("has at most 20,000 changes", () => {
+    const changes = Array.from({ length: 20_001 }, (_, second) => ({
+      at: formatInstant(BigInt(second) * 1_000_000_000n),
+      offset_seconds: 0
+    }))
+    assert.isTrue(isTimeZoneTable(withTransitions(...changes.slice(1))))
+    assert.isFalse(isTimeZoneTable(withTransitions(...changes)))
+  })
+
+  it("throws if it is prepared with a change that is at no time", () => {
+    assert.throws(
+      () => prepareZone(withTransitions({ at: "2026-02-29T01:00:00Z", offset_seconds: 0 })),
+      RangeError
+    )
   })
 })

@@ -782,3 +782,18 @@ it("the facts of a decision fold onto the stream that it was made on, and raise 
     assert.strictEqual(after.mandate.version, before.mandate.version + raised)
   }
 })
+
+it("a refusal for a state names the states that would do", () => {
+  const rows: ReadonlyArray<readonly [Story, Command, ReadonlyArray<string>]> = [
+    [active, approve, ["PENDING_APPROVAL"]],
+    [active, reject, ["PENDING_APPROVAL"]],
+    [expired, revoke(), ["PENDING_APPROVAL", "SCHEDULED", "ACTIVE"]],
+    [revoked, revoke("another reason"), ["PENDING_APPROVAL", "SCHEDULED", "ACTIVE"]],
+    [reserved, refund(1), ["COMMITTED"]]
+  ]
+  for (const [story, command, needed] of rows) {
+    const verdict = asked(story, command, NOON)
+    const refusal = Result.isFailure(verdict) ? verdict.failure : undefined
+    assert.deepStrictEqual(refusal?._tag === "StateConflict" ? refusal.needed : undefined, needed)
+  }
+})
