@@ -46,6 +46,11 @@ describe("dates in a month (part 4)", () => {
     })
   })
 
+  it("are 30 in April, June, September and November, and 31 in all others but February", () => {
+    const days = Array.from({ length: 12 }, (_, index) => daysInMonth(2026, index + 1))
+    assert.deepStrictEqual(days, [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31])
+  })
+
   it("are counted for months before year 0 too", () => {
     assert.deepStrictEqual(dateInMonth(-1, 15), { year: -1, month: 12, day: 15 })
   })

@@ -797,3 +797,43 @@ it("a refusal for a state names the states that would do", () => {
     assert.deepStrictEqual(refusal?._tag === "StateConflict" ? refusal.needed : undefined, needed)
   }
 })
+
+describe("the instants at which a decision may differ", () => {
+  const boundaries = (story: Story, command: Command, now: bigint) => {
+    const verdict = asked(story, command, now)
+    return Result.isSuccess(verdict) ? verdict.success.boundaries : assert.fail(verdict.failure._tag)
+  }
+
+  it("are the ends of the periods that a proposal is decided in, unless they have come", () => {
+    assert.deepStrictEqual(boundaries(active, propose(1), NOON), [at("2027-01-01T00:00:00Z")])
+    assert.deepStrictEqual(boundaries(expired, propose(1), ENDS), [])
+    assert.deepStrictEqual(boundaries(expired, propose(1), ENDS + DAY), [])
+  })
+
+  it("are none for a command that does not ask what may be used", () => {
+    const soon = STARTS + SECOND
+    const committed = after(reserved, commit(1), soon)
+    const rows: ReadonlyArray<readonly [Story, Command]> = [
+      [pending, approve],
+      [pending, reject],
+      [active, revoke()],
+      [reserved, commit(1)],
+      [committed, commit(1)],
+      [reserved, cancel(1)],
+      [committed, cancel(1)],
+      [committed, refund(1)]
+    ]
+    for (const [story, command] of rows) {
+      const now = story === pending ? at("2026-11-29T00:00:00Z") : soon
+      assert.deepStrictEqual(boundaries(story, command, now), [], command._tag)
+    }
+  })
+})
+
+it("an authorization that may be executed until the window's end says so as the caller wrote the end", () => {
+  const [fact] = factsOf(asked(active, propose(1, { window: 3600 }), ENDS - HOUR))
+  assert.strictEqual(
+    fact?.type === "authorization.reserved" && fact.data.execute_before,
+    "2027-12-01T00:00:00Z"
+  )
+})
