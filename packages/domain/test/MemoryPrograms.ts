@@ -6,6 +6,7 @@ import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import * as FaultyStore from "@svc/testkit/FaultyStore"
 import { interleavedStore } from "@svc/testkit/Linearizability"
+import { plainStore } from "@svc/testkit/PlainPorts"
 import { HARNESS_START, harnessDeployment, seededBytes, seededRandomness } from "@svc/testkit/ProgramHarness"
 import * as TimeZonesIntl from "@svc/time-zones/TimeZonesIntl"
 import { type Effect, Layer, Redacted } from "effect"
@@ -22,8 +23,9 @@ const beside = (seed: number) =>
     PasskeyVerifierWebAuthn.layer
   )
 
-/** A store of its own for each use, and randomness that repeats for a seed. */
-export const memoryPrograms = (seed = 1) => Layer.fresh(Layer.mergeAll(beside(seed), MemoryStore.layer))
+/** A store of its own for each use, which takes and gives plain data alone, and randomness that repeats for a seed. */
+export const memoryPrograms = (seed = 1) =>
+  Layer.fresh(Layer.mergeAll(beside(seed), plainStore(MemoryStore.layer)))
 
 /** The same with random pauses around each call of the store, so that what runs at once does race. */
 export const racingPrograms = (seed = 1) => {

@@ -23,7 +23,8 @@ export type Promised<Port> = {
 /**
  * A store of one's own, with promises. Each part is a port, whose documentation says what its operations do; an operation that
  * is refused rejects with the port's own error, such as `new Stale()`, and one that cannot be done now with
- * `new StoreUnavailable({ cause })`. Any other rejection is taken for a fault of the store's program.
+ * `new StoreUnavailable({ cause })`. Any other rejection is taken for a fault of the store's program. What operations are given
+ * and what they return is plain data, which may be copied with `structuredClone` or sent to another thread.
  */
 export interface PromiseStore {
   readonly mandates: Promised<MandateStore["Service"]>

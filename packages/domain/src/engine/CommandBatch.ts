@@ -49,7 +49,7 @@ const replyBefore = Effect.fnUntraced(function* (
   { invalid, key }: StreamCommand,
   held: HeldClaims
 ): Effect.fn.Return<Answer | undefined, CommandRefusal> {
-  const holder = key === undefined ? undefined : held.holder(key)
+  const holder = key === undefined ? undefined : held.holder(key.claimName)
   if (holder !== undefined) {
     yield* key!.check(holder)
     return { _tag: "Replay", resource: holder.resource }
@@ -163,7 +163,7 @@ export const loadAlone = ({
   MandateStore.use((store) =>
     store.load({
       organization,
-      ...(key === undefined ? {} : { claims: [key] }),
+      ...(key === undefined ? {} : { claims: [key.claimName] }),
       ...(stream === undefined ? {} : { stream })
     })
   )
@@ -181,7 +181,7 @@ const loadTogether = (
         stream !== undefined && "authorization" in stream ? [stream.authorization] : []
       ),
       claims: commands.flatMap((command) => [
-        ...(command.key === undefined ? [] : [command.key]),
+        ...(command.key === undefined ? [] : [command.key.claimName]),
         ...commitmentOf(command)
       ])
     })

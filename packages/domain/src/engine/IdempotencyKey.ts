@@ -11,8 +11,9 @@ export interface Operation {
 }
 
 /** The idempotency key of one request. */
-export interface KeyedOperation extends ClaimName {
-  readonly kind: "idempotency_key"
+export interface KeyedOperation {
+  /** The key, as a store looks it up: plain data, with nothing beside it that a store could not copy or send on. */
+  readonly claimName: ClaimName
   /** The claim that the key stands for a resource from now on. */
   readonly claim: (resource: string) => UniqueClaim
   /** Fails when the key stands for other input. */
@@ -28,12 +29,10 @@ export const keyedOperation = (
   operation: Operation
 ): KeyedOperation => {
   const fingerprint = requestFingerprint({ ...operation, body: request.body })
-  const name = request.idempotencyKey
-  const kind = "idempotency_key"
+  const claimName: ClaimName = { kind: "idempotency_key", name: request.idempotencyKey }
   return {
-    kind,
-    name,
-    claim: (resource) => ({ kind, name, fingerprint, resource }),
+    claimName,
+    claim: (resource) => ({ ...claimName, fingerprint, resource }),
     check: (held) =>
       held.fingerprint === fingerprint ? Effect.void : Effect.fail(new IdempotencyKeyReused())
   }

@@ -210,6 +210,9 @@ export const DUE_STREAMS_PER_LIST = 200
 /**
  * Where mandates, their authorizations and their journals are kept. Every read is consistent in itself,
  * and names the store's own clock: no other clock decides anything.
+ *
+ * What goes into an operation of any port of a store and what comes out of it is plain data, which `structuredClone` copies
+ * as it is: texts, numbers, bigints, booleans, lists, maps, and objects without a class.
  */
 export class MandateStore extends Context.Service<
   MandateStore,

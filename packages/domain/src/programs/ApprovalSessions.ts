@@ -188,10 +188,10 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
   const attempt = Effect.gen(function* () {
     const loaded = yield* store.load({
       organization: organization.id,
-      claims: [key],
+      claims: [key.claimName],
       ...(stream === undefined ? {} : { stream, approval: true })
     })
-    const holder = holderOf(loaded.held, key)
+    const holder = holderOf(loaded.held, key.claimName)
     if (holder !== undefined) {
       yield* key.check(holder)
       const current = yield* tryReadStream({

@@ -104,8 +104,8 @@ export const createMandate = Effect.fn("createMandate")(function* (
   const organization = admitted.organization.id
   const key = keyedOperation(admitted, CREATE)
   const attempt = Effect.gen(function* () {
-    const loaded = yield* store.load({ organization, claims: [key] })
-    const holder = holderOf(loaded.held, key)
+    const loaded = yield* store.load({ organization, claims: [key.claimName] })
+    const holder = holderOf(loaded.held, key.claimName)
     if (holder !== undefined) {
       yield* key.check(holder)
       const current = yield* tryReadStream({ organization, stream: { mandate: holder.resource } })
@@ -128,7 +128,7 @@ export const createMandate = Effect.fn("createMandate")(function* (
     const created = yield* appendFirst(creation, now, [key.claim(mandate)])
     return { resource: mandateResourceOf(created, now), replayed: false }
   })
-  return yield* untilAppended(Effect.succeed(JSON.stringify([organization, key.name])), attempt)
+  return yield* untilAppended(Effect.succeed(JSON.stringify([organization, key.claimName.name])), attempt)
 })
 
 /** What names a mandate, as a caller gave it. */

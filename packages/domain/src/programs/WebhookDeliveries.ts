@@ -106,7 +106,7 @@ const addDelivery = Effect.fnUntraced(function* <E, R>(
       organization,
       ...(isIdentifier("whe_", endpointId) ? { endpoint: endpointId } : {}),
       ...(deliveryId !== undefined && isIdentifier("dlv_", deliveryId) ? { delivery: deliveryId } : {}),
-      ...(key === undefined ? {} : { idempotencyKey: key.name })
+      ...(key === undefined ? {} : { idempotencyKey: key.claimName.name })
     })
     if (held !== undefined) {
       yield* key!.check(held)

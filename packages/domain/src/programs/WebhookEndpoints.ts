@@ -93,7 +93,7 @@ export const createWebhookEndpoint = Effect.fn("createWebhookEndpoint")(function
   const key = keyedOperation(admitted, CREATE)
   let isChecked = false
   const attempt = Effect.gen(function* () {
-    const { held, now } = yield* store.loadEndpoint({ organization, idempotencyKey: key.name })
+    const { held, now } = yield* store.loadEndpoint({ organization, idempotencyKey: key.claimName.name })
     if (held !== undefined) {
       yield* key.check(held)
       return { resource: yield* readEndpoint({ organization, endpointId: held.resource }), replayed: true }
@@ -185,7 +185,7 @@ const loadEndpoint = Effect.fnUntraced(function* (
   const { held, now, stored } = yield* store.loadEndpoint({
     organization,
     ...(isIdentifier("whe_", endpointId) ? { endpoint: endpointId } : {}),
-    ...(key === undefined ? {} : { idempotencyKey: key.name })
+    ...(key === undefined ? {} : { idempotencyKey: key.claimName.name })
   })
   if (held !== undefined) yield* key!.check(held)
   if (stored === undefined) return yield* new NotFound()

@@ -1,5 +1,6 @@
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
-import type { Effect, Scope } from "effect"
+import { Effect, type Scope } from "effect"
+import { plainPorts } from "../PlainPorts.ts"
 import { appendContract } from "./AppendContract.ts"
 import { claimContract } from "./ClaimContract.ts"
 import { cleaningContract } from "./CleaningContract.ts"
@@ -68,7 +69,10 @@ export interface ContractCase {
   readonly run: Effect.Effect<unknown, unknown, StoragePorts | Scope.Scope>
 }
 
-/** The whole contract, in the order in which it runs; with a live clock, without what needs exact instants. */
+/**
+ * The whole contract, in the order in which it runs; with a live clock, without what needs exact instants. Whatever rule is
+ * tried, what the store is asked and what it answers is plain data.
+ */
 export const contractCases = (clock: StoreClock): ReadonlyArray<ContractCase> => {
   const cases: Array<ContractCase> = []
   for (const [port, contract] of CONTRACTS) {
@@ -79,7 +83,7 @@ export const contractCases = (clock: StoreClock): ReadonlyArray<ContractCase> =>
         define()
       },
       effect: (title, program) => {
-        cases.push({ port, group, title, run: program() })
+        cases.push({ port, group, title, run: Effect.updateContext(program(), plainPorts<Scope.Scope>) })
       }
     }
     contract(it, clock)
