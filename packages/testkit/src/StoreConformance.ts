@@ -16,7 +16,8 @@ export interface CaseResult {
   readonly port: PortName
   readonly group: string
   readonly title: string
-  readonly outcome: "passed" | "failed" | "skipped"
+  /** `skipped`: it needs a port that the store does not bring. `untried`: the runner was told to leave it out, or ended early. */
+  readonly outcome: "passed" | "failed" | "skipped" | "untried"
   /** Why it failed, or which port it would have needed. */
   readonly detail?: string
 }
@@ -83,7 +84,17 @@ const summary = (cases: ReadonlyArray<CaseResult>): ConformanceReport["ports"] =
         ofPort.filter((each) => each.outcome === outcome).length
       return ofPort.length === 0
         ? []
-        : [[port, { passed: count("passed"), failed: count("failed"), skipped: count("skipped") }]]
+        : [
+            [
+              port,
+              {
+                passed: count("passed"),
+                failed: count("failed"),
+                skipped: count("skipped"),
+                untried: count("untried")
+              }
+            ]
+          ]
     })
   )
 
@@ -94,10 +105,12 @@ export const makeConformance = <E>(
   { clock = "test", only }: ConformanceOptions = {}
 ) => {
   const runtime = ManagedRuntime.make(started(store(), clock))
-  const results: Array<CaseResult> = []
+  const cases = contractCases(clock).filter(({ port }) => only === undefined || only.includes(port))
+  const results = new Map<ContractCase, CaseResult>()
   const isOptional = (absent: PortName): boolean => only !== undefined || OPTIONAL.has(absent)
 
-  const attempt = async ({ group, port, run, title }: ContractCase) => {
+  const attempt = async (each: ContractCase) => {
+    const { group, port, run, title } = each
     const exit = await runtime.runPromiseExit(Effect.scoped(run))
     const error = Exit.isSuccess(exit) ? undefined : Cause.squash(exit.cause)
     const absent = absentPortOf(error)
@@ -110,24 +123,25 @@ export const makeConformance = <E>(
       outcome,
       ...(error === undefined ? {} : { detail: wordsOf(error) })
     }
-    results.push(result)
+    results.set(each, result)
     return { result, error }
   }
+  const resultOf = (each: ContractCase): CaseResult =>
+    results.get(each) ?? { port: each.port, group: each.group, title: each.title, outcome: "untried" }
   return {
-    cases: contractCases(clock)
-      .filter(({ port }) => only === undefined || only.includes(port))
-      .map((each) => ({ group: each.group, title: each.title, run: () => attempt(each) })),
-    report: (): ConformanceReport => ({
-      store: name,
-      clock,
-      conforms:
-        results.length > 0 &&
-        results.every(
+    cases: cases.map((each) => ({ group: each.group, title: each.title, run: () => attempt(each) })),
+    report: (): ConformanceReport => {
+      const all = cases.map(resultOf)
+      return {
+        store: name,
+        clock,
+        conforms: all.every(
           ({ outcome, port }) => outcome === "passed" || (outcome === "skipped" && OPTIONAL.has(port))
         ),
-      ports: summary(results),
-      cases: [...results]
-    }),
+        ports: summary(all),
+        cases: all
+      }
+    },
     close: () => runtime.dispose()
   }
 }

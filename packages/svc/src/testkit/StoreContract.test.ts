@@ -8,6 +8,7 @@ import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import type { ConformanceReport } from "@svc/testkit/StoreConformance"
 import { Clock, Context, Layer, ManagedRuntime } from "effect"
 import type { Promised, PromiseStore } from "../PromiseStore.ts"
 import { effectClockOf } from "./ManualClock.ts"
@@ -35,6 +36,19 @@ const promiseMemory = async ({ now }: StoreTime): Promise<PromiseStore> => {
     organizations: promised(Organizations),
     cleaning: promised(StoreCleaning),
     health: promised(StoreHealth)
+  }
+}
+
+/** A runner whose tests the test itself runs. */
+const makeRunner = () => {
+  const tests: Array<() => Promise<void>> = []
+  const ends: Array<() => Promise<void>> = []
+  return {
+    tests,
+    ends,
+    describe: (_name: string, define: () => void) => define(),
+    it: (_name: string, run: (context: unknown) => Promise<void>) => tests.push(() => run({})),
+    after: (run: () => Promise<void>) => ends.push(run)
   }
 }
 
@@ -84,12 +98,33 @@ describe("the contract of stores", () => {
     const unasked = await checkStore("nothing", () => ({}))
     assert.isFalse(unasked.conforms)
     assert.strictEqual(unasked.ports.MandateStore?.passed, 0)
-    assert.deepStrictEqual(unasked.ports.StoreHealth, { passed: 0, failed: 0, skipped: 1 })
+    assert.deepStrictEqual(unasked.ports.StoreHealth, { passed: 0, failed: 0, skipped: 1, untried: 0 })
+  })
+
+  it("counts the rules that a runner was told to leave out as not tried", async () => {
+    const runner = makeRunner()
+    const reports: Array<ConformanceReport> = []
+    storeContract("memory", promiseMemory, {
+      only: ["Organizations"],
+      report: (report) => reports.push(report),
+      runner
+    })
+    const [first, ...others] = runner.tests
+    await first?.()
+    for (const end of runner.ends) await end()
+    const { cases, conforms, ports } = reports[0]!
+    assert.isFalse(conforms)
+    assert.deepStrictEqual(ports, {
+      Organizations: { passed: 1, failed: 0, skipped: 0, untried: others.length }
+    })
+    assert.deepStrictEqual(
+      cases.map(({ outcome }) => outcome),
+      ["passed", ...others.map(() => "untried")]
+    )
   })
 
   it("is registered with any runner, whose tests fail where a rule is broken", async () => {
-    const tests: Array<() => Promise<void>> = []
-    const ends: Array<() => Promise<void>> = []
+    const runner = makeRunner()
     const reports: Array<boolean> = []
     storeContract(
       "unhealthy",
@@ -97,17 +132,13 @@ describe("the contract of stores", () => {
       {
         only: ["StoreHealth"],
         report: ({ conforms }) => reports.push(conforms),
-        runner: {
-          describe: (_name, define) => define(),
-          it: (_name, run) => tests.push(() => run({})),
-          after: (run) => ends.push(run)
-        }
+        runner
       }
     )
-    assert.lengthOf(tests, 1)
-    const error = await tests[0]?.().catch((cause: unknown) => cause)
+    assert.lengthOf(runner.tests, 1)
+    const error = await runner.tests[0]?.().catch((cause: unknown) => cause)
     assert.match(String(error), /worn out/u)
-    for (const end of ends) await end()
+    for (const end of runner.ends) await end()
     assert.deepStrictEqual(reports, [false])
   })
 })
