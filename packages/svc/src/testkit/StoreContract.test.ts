@@ -9,6 +9,7 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { ConformanceReport } from "@svc/testkit/StoreConformance"
+import type { PortName } from "@svc/testkit/store-contract/ContractCases"
 import { Clock, Context, Layer, ManagedRuntime } from "effect"
 import type { Promised, PromiseStore } from "../PromiseStore.ts"
 import { effectClockOf } from "./ManualClock.ts"
@@ -99,6 +100,24 @@ describe("the contract of stores", () => {
     assert.isFalse(unasked.conforms)
     assert.strictEqual(unasked.ports.MandateStore?.passed, 0)
     assert.deepStrictEqual(unasked.ports.StoreHealth, { passed: 0, failed: 0, skipped: 1, untried: 0 })
+  })
+
+  it("finds a store conforming without optional ports, unless they were asked for", async () => {
+    const conformsWith = async (parts: ReadonlyArray<keyof PromiseStore>, only?: ReadonlyArray<PortName>) => {
+      const make = async (time: StoreTime) => {
+        const store = await promiseMemory(time)
+        return Object.fromEntries(parts.map((part) => [part, store[part]]))
+      }
+      return (await checkStore("some", make, only === undefined ? {} : { only })).conforms
+    }
+    const required = ["mandates", "subjects", "due", "feed", "webhooks", "organizations"] as const
+    assert.isTrue(await conformsWith([...required, "cleaning", "health"]))
+    assert.isTrue(await conformsWith(required))
+    assert.isFalse(await conformsWith(required.slice(1)))
+    // Its rules need the mandates, so that none of them could be tried.
+    assert.isFalse(await conformsWith(["cleaning"], ["StoreCleaning"]))
+    assert.isFalse(await conformsWith(required, ["StoreCleaning"]))
+    assert.isFalse(await conformsWith(required, ["Organizations", "StoreHealth"]))
   })
 
   it("counts the rules that a runner was told to leave out as not tried", async () => {
