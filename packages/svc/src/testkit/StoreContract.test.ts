@@ -13,7 +13,7 @@ import type { PortName } from "@svc/testkit/store-contract/ContractCases"
 import { Clock, Context, Layer, ManagedRuntime } from "effect"
 import type { Promised, PromiseStore } from "../PromiseStore.ts"
 import { effectClockOf } from "./ManualClock.ts"
-import { checkStore, type StoreTime, storeContract } from "./StoreContract.ts"
+import { checkStore, type MakeStore, type StoreTime, storeContract } from "./StoreContract.ts"
 
 /** The memory store, with promises. */
 const promiseMemory = async ({ now }: StoreTime): Promise<PromiseStore> => {
@@ -139,6 +139,49 @@ describe("the contract of stores", () => {
     assert.deepStrictEqual(
       cases.map(({ outcome }) => outcome),
       ["passed", ...others.map(() => "untried")]
+    )
+  })
+
+  it("throws what is wrong with its options, and names the ports", async () => {
+    const runner = makeRunner()
+    const faultOf = (options: object, makeStore: unknown = promiseMemory): string => {
+      try {
+        storeContract("memory", makeStore as MakeStore, { runner, ...options })
+        return "nothing"
+      } catch (error) {
+        return String(error)
+      }
+    }
+    const ports =
+      "MandateStore, SubjectStore, DueLeases, EventFeed, WebhookStore, Organizations, StoreCleaning, StoreHealth"
+    assert.strictEqual(
+      faultOf({ only: ["mandates", "StoreHealth"] }),
+      `TypeError: storeContract: only names "mandates", which is no port; the ports are ${ports}.`
+    )
+    assert.strictEqual(
+      faultOf({ only: ["StoreHealt"] }),
+      `TypeError: storeContract: only names "StoreHealt", which is no port; was StoreHealth meant?`
+    )
+    for (const only of [[], "MandateStore"])
+      assert.strictEqual(
+        faultOf({ only }),
+        `TypeError: storeContract: only must be a list of at least one port; the ports are ${ports}.`
+      )
+    assert.include(faultOf({ clock: "real" }), `clock must be "test" or "live".`)
+    assert.include(faultOf({ report: true }), "report must be the path of a file, or a function.")
+    assert.include(faultOf({ runner: {} }), 'import * as vitest from "vitest"')
+    assert.include(faultOf({ ports: ["MandateStore"] }), `there is no option "ports"`)
+    assert.include(faultOf({}, {}), "makeStore must be a function that returns the store.")
+    assert.deepStrictEqual(runner.tests, [])
+    const checked = await checkStore("memory", promiseMemory, { only: [] }).catch(String)
+    assert.include(String(checked), "checkStore: only must be a list")
+  })
+
+  it("says of a function that makes no store that it does not", async () => {
+    const { cases } = await checkStore("nothing", (() => undefined) as never, { only: ["StoreHealth"] })
+    assert.deepStrictEqual(
+      cases.map(({ detail }) => detail),
+      ["TypeError: makeStore returned undefined, and not a store: an object with a part for each port"]
     )
   })
 

@@ -7,10 +7,13 @@ import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
+import { didYouMean } from "@svc/protocol/DidYouMean"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { absentPort } from "@svc/testkit/AbsentPort"
 import * as Conformance from "@svc/testkit/StoreConformance"
+import { PORT_NAMES } from "@svc/testkit/store-contract/ContractCases"
 import { Clock, Context, Effect, Layer } from "effect"
+import { type Faults, isObject, throwFaults, unknownNames } from "../OptionFaults.ts"
 import { type PromiseStore, portsBroughtBy } from "../PromiseStore.ts"
 
 /** What a store under test shows as its own clock. */
@@ -37,14 +40,57 @@ const layerOf = (make: MakeStore): Layer.Layer<StoragePorts> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const store = yield* Effect.promise(async () => make({ now: () => clock.currentTimeNanosUnsafe() }))
+      const store: unknown = yield* Effect.promise(async () =>
+        make({ now: () => clock.currentTimeNanosUnsafe() })
+      )
+      if (!isObject(store))
+        throw new TypeError(
+          `makeStore returned ${store}, and not a store: an object with a part for each port`
+        )
       return Context.merge(ABSENT, portsBroughtBy(store))
     })
   )
 
+const PORTS = `the ports are ${PORT_NAMES.join(", ")}.`
+
+const onlyFaults = (only: unknown): Faults => {
+  if (only === undefined) return []
+  if (!Array.isArray(only) || only.length === 0) return [`only must be a list of at least one port; ${PORTS}`]
+  return only
+    .filter((name) => !PORT_NAMES.includes(name))
+    .map((name) => {
+      const meant = typeof name === "string" ? didYouMean(name, PORT_NAMES) : undefined
+      return `only names ${JSON.stringify(name)}, which is no port; ${meant === undefined ? PORTS : `was ${meant} meant?`}`
+    })
+}
+
+const runnerFaults = (runner: unknown): Faults =>
+  runner === undefined || (Object(runner).describe && Object(runner).it)
+    ? []
+    : [
+        `runner must be the module of a test runner: import * as vitest from "vitest", and { runner: vitest }.`
+      ]
+
+/** Throws what is wrong with the arguments of `of`, for whoever has no compiler. */
+const throwWrong = (of: string, makeStore: unknown, given: unknown, names: ReadonlyArray<string>): void => {
+  const options = isObject(given) ? given : {}
+  const { clock = "test", report, runner } = options
+  throwFaults(of, [
+    ...(isObject(given) ? [] : [`its options must be an object; it takes ${names.join(", ")}.`]),
+    ...(typeof makeStore === "function" ? [] : ["makeStore must be a function that returns the store."]),
+    ...unknownNames(options, names),
+    ...onlyFaults(options.only),
+    ...(clock === "test" || clock === "live" ? [] : [`clock must be "test" or "live".`]),
+    ...(["undefined", "string", "function"].includes(typeof report)
+      ? []
+      : ["report must be the path of a file, or a function."]),
+    ...runnerFaults(runner)
+  ])
+}
+
 /**
  * Registers the tests that every store must pass, port by port, with the test runner at hand. While they run, nobody else may
- * write to the store; it need not be empty.
+ * write to the store; it need not be empty. Throws a `TypeError` that says what is wrong with the options.
  *
  * @example
  * ```ts
@@ -56,11 +102,15 @@ const layerOf = (make: MakeStore): Layer.Layer<StoragePorts> =>
 export const storeContract = (
   name: string,
   makeStore: MakeStore,
-  options?: Conformance.RegisteredOptions
-): void => Conformance.registerConformance(name, () => layerOf(makeStore), options)
+  options: Conformance.RegisteredOptions = {}
+): void => {
+  throwWrong("storeContract", makeStore, options, ["only", "clock", "runner", "report"])
+  Conformance.registerConformance(name, () => layerOf(makeStore), options)
+}
 
 /**
- * Runs the same tests without a test runner, and resolves with the report whatever they find.
+ * Runs the same tests without a test runner, and resolves with the report whatever they find. Rejects with a `TypeError` that
+ * says what is wrong with the options.
  *
  * @example
  * ```ts
@@ -70,8 +120,11 @@ export const storeContract = (
  * const broken = cases.filter(({ outcome }) => outcome === "failed")
  * ```
  */
-export const checkStore = (
+export const checkStore = async (
   name: string,
   makeStore: MakeStore,
-  options?: Conformance.ConformanceOptions
-): Promise<Conformance.ConformanceReport> => Conformance.checkStore(name, () => layerOf(makeStore), options)
+  options: Conformance.ConformanceOptions = {}
+): Promise<Conformance.ConformanceReport> => {
+  throwWrong("checkStore", makeStore, options, ["only", "clock"])
+  return Conformance.checkStore(name, () => layerOf(makeStore), options)
+}
