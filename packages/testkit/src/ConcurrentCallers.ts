@@ -8,7 +8,7 @@ import { answerOf, expectedAnswer } from "./LifecycleCommands.ts"
 import * as Oracle from "./LifecycleOracle.ts"
 import type { ClosableTarget } from "./LifecycleProperty.ts"
 import { type ApiAnswer, callApi, type LifecycleTarget } from "./LifecycleTarget.ts"
-import { commandLine, parametersOf, type RunOptions } from "./RunParameters.ts"
+import { parametersOf, propertyName, type RunOptions, runAgain } from "./RunParameters.ts"
 
 /** How many callers act at once, and how often each. */
 export interface LinearizabilityOptions extends RunOptions {
@@ -392,29 +392,29 @@ const observe = async (
 }
 
 /** What failed, the history of it, and how to run it again. */
-const failureOf = <Drawn>(details: fc.RunDetails<Drawn>): Error => {
-  const { counterexamplePath, errorInstance, seed } = details
+const failureOf = <Drawn>(details: fc.RunDetails<Drawn>, property: string, stack: string): Error => {
+  const { counterexamplePath: path, errorInstance, seed } = details
   const cause = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
-  const again = `FC_SEED=${seed} FC_PATH=${counterexamplePath} ${commandLine()}`
-  return new Error(
-    [cause, "", `seed ${seed}, path ${counterexamplePath}; to run it again:`, again].join("\n"),
-    {
-      cause: errorInstance
-    }
-  )
+  return new Error([cause, "", ...runAgain(property, { seed, path }, stack)].join("\n"), {
+    cause: errorInstance
+  })
 }
 
 /**
  * Lets several callers act on one mandate at once, time and again, and checks that their answers are those of some order of
  * the requests, each of which took effect at one moment between its beginning and its answer. The order is looked for with a
- * model that was written from the interface alone. Rejects with the shortest history that was found to have none.
+ * model that was written from the interface alone. Rejects with the shortest history that was found to have none. `madeBy` is
+ * what the caller made the target by, which tells the properties of one program apart.
  */
 export const checkLinearizability = async (
   target: LifecycleTarget | (() => Promise<ClosableTarget>),
-  options: LinearizabilityOptions = {}
+  options: LinearizabilityOptions = {},
+  madeBy: unknown = target
 ): Promise<LinearizabilityStatistics> => {
   const { callers = 3, requests = 5 } = options
-  const parameters = parametersOf(options)
+  const stack = new Error().stack ?? ""
+  const name = propertyName("callers", madeBy, [callers, requests])
+  const { runs: parameters } = parametersOf(options, name)
   const repeats = "path" in parameters ? REPEATS : 1
   const answers: Record<string, number> = {}
   let runs = 0
@@ -427,8 +427,8 @@ export const checkLinearizability = async (
       const world = await prepare(made, call)
       const history = await observe(call, world, drawn)
       for (const { operation, output } of history) {
-        const name = `${operation.kind}: ${output}`
-        answers[name] = (answers[name] ?? 0) + 1
+        const answer = `${operation.kind}: ${output}`
+        answers[answer] = (answers[answer] ?? 0) + 1
       }
       sent += history.length
       runs += 1
@@ -450,6 +450,6 @@ export const checkLinearizability = async (
     }
   )
   const details = await fc.check(property, parameters)
-  if (details.failed) throw failureOf(details)
+  if (details.failed) throw failureOf(details, name, stack)
   return { runs, requests: sent, answers: Object.fromEntries(Object.entries(answers).sort()) }
 }

@@ -13,7 +13,7 @@ import {
 } from "./LifecycleCommands.ts"
 import { settleMandate } from "./LifecycleOracle.ts"
 import { callApi, type LifecycleTarget } from "./LifecycleTarget.ts"
-import { commandLine, parametersOf } from "./RunParameters.ts"
+import { parametersOf, propertyName, runAgain } from "./RunParameters.ts"
 
 /** A mandate as it is shown after a step: what invariants are about. */
 export interface InspectedMandate {
@@ -142,19 +142,13 @@ export const model = ({ clock, reportGraceSeconds = 0 }: LifecycleTarget): Lifec
 })
 
 /** What failed, the shortest history of it that was found, and how to run it again. */
-const failureOf = <Drawn>(details: fc.RunDetails<Drawn>): Error => {
-  const { counterexample, counterexamplePath, errorInstance, seed } = details
+const failureOf = <Drawn>(details: fc.RunDetails<Drawn>, property: string, stack: string): Error => {
+  const { counterexample, counterexamplePath: path, errorInstance, seed } = details
   const replayPath = /replayPath="([^"]*)"/u.exec(String(counterexample))?.[1] ?? ""
   const cause = errorInstance instanceof Error ? errorInstance.message : String(errorInstance)
-  return new Error(
-    [
-      cause,
-      "",
-      `seed ${seed}, path ${counterexamplePath}, replayPath ${replayPath}; to run it again:`,
-      `FC_SEED=${seed} FC_PATH=${counterexamplePath} FC_REPLAY_PATH=${replayPath} ${commandLine()}`
-    ].join("\n"),
-    { cause: errorInstance }
-  )
+  return new Error([cause, "", ...runAgain(property, { seed, path, replayPath }, stack)].join("\n"), {
+    cause: errorInstance
+  })
 }
 
 /** Notes the steps of a run; the error of a step says which came before it. */
@@ -174,13 +168,18 @@ const told = async (work: (note: LifecycleRun["note"]) => Promise<void>): Promis
 /**
  * Runs random lives of mandates against a service, and holds every answer against a model that was written from the interface
  * alone, and against a recount of the journals and of evidence. A target that is made by a function is made for each run;
- * `close` ends it. Rejects with the shortest history that was found to fail.
+ * `close` ends it. Rejects with the shortest history that was found to fail. `madeBy` is what the caller made the target by,
+ * which tells the properties of one program apart.
  */
 export const checkLifecycle = async (
   target: LifecycleTarget | (() => Promise<ClosableTarget>),
-  options: LifecycleOptions = {}
+  options: LifecycleOptions = {},
+  madeBy: unknown = target
 ): Promise<LifecycleStatistics> => {
-  const { invariants = [], maxCommands = 40, replayPath = process.env.FC_REPLAY_PATH } = options
+  const { invariants = [], maxCommands = 40 } = options
+  const stack = new Error().stack ?? ""
+  const name = propertyName("lifecycle", madeBy, [invariants, maxCommands, options.commands?.length])
+  const { replay, runs: parameters } = parametersOf(options, name)
   const statistics = makeStatistics()
   let runs = 0
   let steps = 0
@@ -189,7 +188,7 @@ export const checkLifecycle = async (
     fc.commands(options.commands ?? commands(), {
       maxCommands,
       size: "max",
-      ...(replayPath === undefined || replayPath === "" ? {} : { replayPath })
+      ...replay
     }),
     async (shapes, drawn) => {
       const made: ClosableTarget = typeof target === "function" ? await target() : target
@@ -208,7 +207,7 @@ export const checkLifecycle = async (
       }
     }
   )
-  const details = await fc.check(property, parametersOf(options))
-  if (details.failed) throw failureOf(details)
+  const details = await fc.check(property, parameters)
+  if (details.failed) throw failureOf(details, name, stack)
   return { runs, steps, transitions: Object.fromEntries([...statistics.transitions].sort()) }
 }

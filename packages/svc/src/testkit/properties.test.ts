@@ -63,7 +63,9 @@ describe("the lifecycle over the API", () => {
     assert.match(failure, /authorization 1 is committed: COMMITTED\n/u)
     assert.isAtMost(failure.split("\n").length, 10, failure)
     const [, path = "", replayPath = ""] =
-      /FC_SEED=3 FC_PATH=(\S+) FC_REPLAY_PATH=(\S+) /u.exec(failure) ?? []
+      /FC_SEED=3 FC_PATH=lifecycle-[0-9a-f]{8}:(\S+) FC_REPLAY_PATH=(\S+) npx vitest run \S+properties\.test\.ts$/u.exec(
+        failure
+      ) ?? []
     const again = await checkWith({ numRuns: 1, seed: 3, path, replayPath })
     const historyOf = (text: string) => text.slice(0, text.indexOf("\n\n"))
     assert.strictEqual(historyOf(again), historyOf(failure))
@@ -121,7 +123,10 @@ describe("callers at once", () => {
     )
     assert.match(failure, /^the answers? \d+ (?:and \d+ )*cannot (?:all )?be true/u)
     assert.match(failure, /caller \d: the mandate is read: [A-Z]+, \d+ reserved, \d+ committed/u)
-    assert.match(failure, /FC_SEED=2 FC_PATH=\S+ /u)
+    assert.match(
+      failure,
+      /FC_SEED=2 FC_PATH=callers-[0-9a-f]{8}:\S+ npx vitest run \S+properties\.test\.ts$/u
+    )
     await tested.close()
   })
 })

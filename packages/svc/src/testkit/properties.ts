@@ -92,7 +92,8 @@ export const checkLifecycle = (
 ): Promise<Property.LifecycleStatistics> =>
   Property.checkLifecycle(
     typeof target === "function" ? async () => targetOf(await target()) : target,
-    options
+    options,
+    target
   )
 
 /**
@@ -115,5 +116,6 @@ export const checkLinearizability = (
 ): Promise<ConcurrentCallers.LinearizabilityStatistics> =>
   ConcurrentCallers.checkLinearizability(
     typeof target === "function" ? async () => targetOf(await target()) : target,
-    options
+    options,
+    target
   )
