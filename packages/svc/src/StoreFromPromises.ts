@@ -1,3 +1,4 @@
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import * as ExternalSigner from "@svc/signer/ExternalSigner"
 import * as SignerNodeCrypto from "@svc/signer/SignerNodeCrypto"
 import { Layer } from "effect"
@@ -28,8 +29,10 @@ export const storeFromPromises = (
   { outlivesProcess = false }: { readonly outlivesProcess?: boolean } = {}
 ): Store => ({
   [StoreLayer]: (signer) =>
-    Layer.merge(
+    Layer.mergeAll(
       portsLayer(open),
+      // Of each service, as of each process: one does not wait for the writes of another, which may be over another store.
+      Layer.sync(StreamTurns, makeTurns),
       signer === undefined ? SignerNodeCrypto.layerEphemeral : ExternalSigner.layer(signer)
     ),
   outlivesProcess

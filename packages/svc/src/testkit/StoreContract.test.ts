@@ -1,44 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { DueLeases } from "@svc/domain/ports/DueLeases"
-import { EventFeed } from "@svc/domain/ports/EventFeed"
-import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { Organizations } from "@svc/domain/ports/Organizations"
-import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
-import { StoreHealth } from "@svc/domain/ports/StoreHealth"
-import { SubjectStore } from "@svc/domain/ports/SubjectStore"
-import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import * as MemoryStore from "@svc/store-memory/MemoryStore"
 import type { ConformanceReport } from "@svc/testkit/StoreConformance"
 import type { PortName } from "@svc/testkit/store-contract/ContractCases"
-import { Clock, Context, Layer, ManagedRuntime } from "effect"
-import type { Promised, PromiseStore } from "../PromiseStore.ts"
-import { effectClockOf } from "./ManualClock.ts"
+import { promiseMemory } from "../../test/PromiseMemory.ts"
+import type { PromiseStore } from "../PromiseStore.ts"
 import { checkStore, type MakeStore, type StoreTime, storeContract } from "./StoreContract.ts"
-
-/** The memory store, with promises. */
-const promiseMemory = async ({ now }: StoreTime): Promise<PromiseStore> => {
-  const clock = Layer.succeed(Clock.Clock, effectClockOf(now))
-  const runtime = ManagedRuntime.make(Layer.provideMerge(MemoryStore.layer, clock))
-  const context = await runtime.context()
-  const promised = <Id, Port extends object>(tag: Context.Key<Id, Port>) =>
-    Object.fromEntries(
-      Object.entries(Context.get(context as Context.Context<Id>, tag)).map(([name, operation]) => [
-        name,
-        (...input: ReadonlyArray<unknown>) =>
-          runtime.runPromise(typeof operation === "function" ? operation(...input) : operation)
-      ])
-    ) as unknown as Promised<Port>
-  return {
-    mandates: promised(MandateStore),
-    subjects: promised(SubjectStore),
-    due: promised(DueLeases),
-    feed: promised(EventFeed),
-    webhooks: promised(WebhookStore),
-    organizations: promised(Organizations),
-    cleaning: promised(StoreCleaning),
-    health: promised(StoreHealth)
-  }
-}
 
 /** A runner whose tests the test itself runs. */
 const makeRunner = () => {
