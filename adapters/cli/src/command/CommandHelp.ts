@@ -844,6 +844,59 @@ Settings are environment variables:
       an origin such as https://s3.example.com. Optional.
 
 Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+  "subject erase": `svc subject erase --organization <id> --subject <text>: what is on record of an end user, and with --yes its erasure, as far as
+it goes. Without --yes it changes nothing, and prints what it would do.
+
+With --yes it revokes the mandates that are live, in the name of the organization, retires the passkeys, and then does with the
+mandates that have ended what svc mandate archive --delete does: their signed evidence is written to the place and verified,
+and their rows go, for good. "left" names the mandates that are to go with a later run: live ones, which were made meanwhile;
+those with an authorization that can still be reported (open); those that ended less than a day ago (ended_recently). "kept"
+names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere.
+
+What stays: the passkeys' record, without which whoever comes next under the reference could enrol ("passkeys_on_record"); the
+archive, whose evidence has all that its mandate had; logs and backups; this command in the operator log.
+
+  --organization <id>   whose end user; required
+  --subject <text>      the subject_reference; required
+  --to <place>          where the evidence goes: a folder, or a bucket of an S3-compatible store; required with --yes
+  --older-than <days>   removes those whose last event is older than so many days; default 1, the least
+  --yes                 does it; the master key is needed for that alone
+
+Exits 1 if something in the archive does not verify; no row of such a mandate is removed.
+
+Example: svc subject erase --organization org_... --subject user_8f2 --to erasure --yes
+
+Settings are environment variables:
+
+  SVC_STORE
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      pglite:<folder> or a postgres:// URL. Required.
+      SVC_STORE_FILE may name a file that holds it.
+  SVC_MASTER_KEY
+      Master key, under which secrets in the store are sealed.
+      32 bytes as unpadded base64url, or what svc master-key create --kms printed. Required.
+      SVC_MASTER_KEY_FILE may name a file that holds it.
+  SVC_MASTER_KEY_PREVIOUS
+      Previous master key; it only opens what was sealed under it.
+      32 bytes as unpadded base64url, or what svc master-key create --kms printed. Optional.
+      SVC_MASTER_KEY_PREVIOUS_FILE may name a file that holds it.
+  AWS_ACCESS_KEY_ID
+      Access key for a bucket. Needed for --to s3://... alone.
+      an identifier without spaces. Optional.
+  AWS_SECRET_ACCESS_KEY
+      Its secret.
+      a text without spaces. Optional.
+  AWS_SESSION_TOKEN
+      The session of credentials that are temporary.
+      a text without spaces. Optional.
+  AWS_REGION
+      Region of the bucket.
+      a region such as eu-central-1. Default us-east-1.
+  AWS_ENDPOINT_URL_S3
+      Origin of an S3-compatible store other than Amazon's, which is addressed by path.
+      an origin such as https://s3.example.com. Optional.
+
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "operator-log": `svc operator-log: prints the commands on the store that operators ran, newest first, this one included: those on the whole
 deployment, or those on one organization. Secrets among their words are not on record. A table on a terminal, else JSON; --json
 prints JSON there too.
