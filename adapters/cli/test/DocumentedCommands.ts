@@ -12,6 +12,7 @@ export interface DocumentedCommand {
   readonly page: string
   /** On one line, without a comment. Of SQL and of files of settings it is the first line of the block. */
   readonly text: string
+  readonly stands: "in_block" | "in_sentence"
 }
 
 /** Languages of blocks whose lines are commands, of those that are taken as a whole, and of those that tell nobody to do anything. */
@@ -58,7 +59,9 @@ export const commandsOf = (page: string): ReadonlyArray<DocumentedCommand> => {
   const blocks = [...text.matchAll(BLOCK)].flatMap(([, , language = "", body = ""]) =>
     inBlock(language, body)
   )
-  return [...blocks, ...inSentences(text)].map((command) => ({ page, text: command }))
+  const commands = (stands: DocumentedCommand["stands"], texts: ReadonlyArray<string>) =>
+    texts.map((command) => ({ page, text: command, stands }))
+  return [...commands("in_block", blocks), ...commands("in_sentence", inSentences(text))]
 }
 
 /** The pages of docs/operate. */

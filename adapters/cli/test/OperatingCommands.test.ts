@@ -41,7 +41,7 @@ const CONFIGURATION = "docs/configuration.md"
 /** The first makes the deployment, and the second leaves signing keys as the others expect them. */
 const PAGES = [INSTALL, CONFIGURATION, ...operatingPages().filter((page) => page !== INSTALL)]
 
-/** Commands that another test reads from the page and runs, by what they begin with. */
+/** Commands of blocks that another test reads from the page and runs, by what they begin with. */
 const RUN_ELSEWHERE: ReadonlyArray<{
   readonly page: string
   readonly begins: RegExp
@@ -313,8 +313,8 @@ const runInShell = (text: string): Promise<void> =>
     )
   })
 
-const isElsewhere = ({ page, text }: DocumentedCommand): boolean =>
-  RUN_ELSEWHERE.some((one) => one.page === page && one.begins.test(text))
+const isElsewhere = ({ page, stands, text }: DocumentedCommand): boolean =>
+  stands === "in_block" && RUN_ELSEWHERE.some((one) => one.page === page && one.begins.test(text))
 
 const isNowhere = ({ text }: DocumentedCommand): boolean =>
   RUN_NOWHERE.some(({ begins }) => begins.test(text))
