@@ -26,5 +26,7 @@ describe("a string of a request (part 1)", () => {
       Schema.is(textBetween(2, 3))
     )
     assert.deepStrictEqual(accepted, ["ab", ASTRAL.repeat(2), "abc", ASTRAL.repeat(3)])
+    const { schema } = Schema.toJsonSchemaDocument(textBetween(2, 3))
+    assert.deepStrictEqual(schema, { type: "string", minLength: 2, maxLength: 3 })
   })
 })
