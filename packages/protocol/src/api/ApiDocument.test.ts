@@ -523,7 +523,7 @@ describe("the webhooks of the document (part 8)", () => {
     })
   })
 
-  it("are tagged, named after their events, and need no API key", () => {
+  it("are tagged, named after their events, have a body, and need no API key", () => {
     const all = document()
     assert.include(
       at<ReadonlyArray<Node>>(all, "tags").map(({ name }) => name),
@@ -533,6 +533,7 @@ describe("the webhooks of the document (part 8)", () => {
     assert.lengthOf(webhooks, 16)
     for (const [type, of] of webhooks) {
       assert.deepStrictEqual([of.tags, of.security], [["Webhooks"], []], type)
+      assert.strictEqual(at<boolean>(of, "requestBody", "required"), true, type)
     }
     assert.strictEqual(
       at(all, "webhooks", "authorization.outcome_conflict", "post").operationId,
