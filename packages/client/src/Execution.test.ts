@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { json, lost, optionsOf, problem, type Step, scriptedFetch } from "../test/ScriptedFetch.ts"
-import { type BegunExecutions, makeBegunExecutions } from "./Execution.ts"
+import { type BegunExecutions, makeBegunExecutions, makeExecutor } from "./Execution.ts"
 import {
   type Authorization,
   type Client,
+  type CommitInput,
   createClient,
   createCommitment,
   type Execution,
@@ -172,6 +173,32 @@ describe("an execution", () => {
       commitment_opening: opening
     })
   })
+
+  it.each([
+    ["an hour behind the service", "2026-12-01T08:00:00.000Z", RESERVED.created_at, RESERVED.created_at],
+    [
+      "in the same millisecond",
+      "2026-12-01T09:00:00.000Z",
+      "2026-12-01T09:00:00.000900000Z",
+      "2026-12-01T09:00:00.000900000Z"
+    ],
+    [
+      "a millisecond later",
+      "2026-12-01T09:00:00.001Z",
+      "2026-12-01T09:00:00.000900000Z",
+      "2026-12-01T09:00:00.001Z"
+    ]
+  ])(
+    "is accepted when the run says so, but not before it was authorized, by a clock %s",
+    async (_, now, created_at, expected) => {
+      const reserved = { ...RESERVED, created_at }
+      const { fetch, sent } = scriptedFetch(json(reserved), json({ ...reserved, state: "COMMITTED" }))
+      const { authorizations } = createClient(optionsOf(fetch))
+      const execute = makeExecutor(authorizations, { now: () => Date.parse(now) })
+      await execute(ID, runOf({ ...ACCEPTED, reported_accepted_at: undefined }).run, { opening })
+      assert.strictEqual((sent[1]?.body as CommitInput | undefined)?.reported_accepted_at, expected)
+    }
+  )
 
   it("cancels what was refused, with what the run says of it", async () => {
     const cancelled = { ...RESERVED, state: "CANCELLED", can_execute: false }

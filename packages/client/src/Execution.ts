@@ -12,7 +12,7 @@ export type RunOutcome =
   | {
       readonly outcome: "accepted"
       readonly provider_transaction_reference: string
-      /** Default: the moment at which `run` said so. */
+      /** Default: the moment at which `run` said so, by the clock of this process, but never before the authorization was made. */
       readonly reported_accepted_at?: string
     }
   /** The provider definitely did not accept the action, and it can no longer happen. */
@@ -148,6 +148,15 @@ const uncertain = (
   reconciliation: { because, steps: STEPS[because], externalActionReference, ...more }
 })
 
+/**
+ * When `run` said that the action is accepted. This process asked for the authorization before, so a clock here that is behind
+ * the service's, or that counts in milliseconds, must not make it look as if the action had come first.
+ */
+const acceptedNow = ({ authorization: { created_at }, now }: Started): string => {
+  const time = now()
+  return time <= Date.parse(created_at) ? created_at : new Date(time).toISOString()
+}
+
 /** The report of a definite outcome; `undefined` for everything else. */
 const reportOf = (started: Started, result: RunOutcome): ExecutionReport | undefined => {
   const shared = { authorizationId: started.authorization.id, idempotencyKey: crypto.randomUUID() }
@@ -155,7 +164,7 @@ const reportOf = (started: Started, result: RunOutcome): ExecutionReport | undef
     const input: CommitInput = {
       external_action_reference: started.externalActionReference,
       provider_transaction_reference: result.provider_transaction_reference,
-      reported_accepted_at: result.reported_accepted_at ?? new Date(started.now()).toISOString(),
+      reported_accepted_at: result.reported_accepted_at ?? acceptedNow(started),
       commitment_opening: started.opening
     }
     return { ...shared, kind: "commit", input }
