@@ -141,6 +141,30 @@ describe("a webhook endpoint", () => {
     }).pipe(Effect.provide(programs()))
   )
 
+  it.effect("is listed until it is deleted, the newest first, page by page", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const made: Array<string> = []
+      for (const name of ["a", "b", "c", "d"]) {
+        made.unshift((yield* caller.register({ url: `https://${name}.example/` })).resource.id)
+        yield* TestClock.adjust("1 second")
+      }
+      yield* caller.remove(made[1]!)
+      const [newest, , ...older] = made
+      const list = (limit: number, cursor?: string) =>
+        listWebhookEndpoints({ organization, limit, ...(cursor === undefined ? {} : { cursor }) })
+      const ids = (page: { readonly data: ReadonlyArray<{ readonly id: string }> }) =>
+        page.data.map(({ id }) => id)
+      const all = yield* list(3)
+      assert.deepStrictEqual([ids(all), all.has_more, all.next_cursor], [[newest, ...older], false, null])
+      const first = yield* list(1)
+      assert.deepStrictEqual([ids(first), first.has_more], [[newest], true])
+      const rest = yield* list(2, first.next_cursor ?? "")
+      assert.deepStrictEqual([ids(rest), rest.has_more], [older, false])
+      assert.strictEqual(yield* tagOf(list(1, "another")), "InvalidCursor")
+    }).pipe(Effect.provide(programs()))
+  )
+
   it.effect("is its organization's alone", () =>
     Effect.gen(function* () {
       yield* fromTheStart
