@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Fiber, References } from "effect"
 import { TestClock } from "effect/testing"
-import { makeTurns, type SharedWork } from "./StreamTurns.ts"
+import { makeTurns, mandateTurnKey, type SharedWork } from "./StreamTurns.ts"
 
 const PATIENCE_SECONDS = 10
 
@@ -180,4 +180,34 @@ describe("turns that are shared", () => {
       assert.deepStrictEqual(done, [1, 5])
     })
   )
+})
+
+describe("the mandate that a reference names", () => {
+  const place = { organization: "org_1", mandate: "mnd_1" }
+
+  it("is known of a mandate by its own name, in an organization that is named", () => {
+    const turns = makeTurns()
+    assert.deepStrictEqual(turns.placeOf("org_1", { mandate: "mnd_1" }), place)
+    assert.isUndefined(turns.placeOf(undefined, { mandate: "mnd_1" }))
+    turns.rememberPlace(undefined, { mandate: "mnd_1" }, place)
+    assert.isUndefined(turns.placeOf(undefined, { mandate: "mnd_1" }))
+  })
+
+  it("is remembered of anything else, for its organization alone", () => {
+    const turns = makeTurns()
+    assert.isUndefined(turns.placeOf("org_1", { authorization: "aut_1" }))
+    turns.rememberPlace("org_1", { authorization: "aut_1" }, place)
+    turns.rememberPlace(undefined, { approvalTokenHash: "hash" }, place)
+    assert.deepStrictEqual(turns.placeOf("org_1", { authorization: "aut_1" }), place)
+    assert.deepStrictEqual(turns.placeOf(undefined, { approvalTokenHash: "hash" }), place)
+    assert.isUndefined(turns.placeOf("org_2", { authorization: "aut_1" }))
+    assert.isUndefined(turns.placeOf("org_1", { approvalSession: "aut_1" }))
+  })
+
+  it("has a turn key of its own, whatever the names are made of", () => {
+    const keys = [place, { ...place, mandate: "mnd_2" }, { organization: 'org_1","mnd_1', mandate: "" }].map(
+      mandateTurnKey
+    )
+    assert.lengthOf(new Set(keys), 3)
+  })
 })
