@@ -1,7 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Redacted } from "effect"
-import { apiKeyRecord, formatApiKey, isActiveApiKey, isWellFormedApiKey } from "./ApiKey.ts"
+import {
+  apiKeyHash,
+  apiKeyRecord,
+  formatApiKey,
+  isActiveApiKey,
+  isWellFormedApiKey,
+  newApiKey
+} from "./ApiKey.ts"
 
 const text = formatApiKey("test", new Uint8Array(32).fill(7))
 const record = apiKeyRecord({ id: "key_1", organizationId: "org_1", key: text, createdAt: "now" })
@@ -15,6 +22,22 @@ describe("an API key", () => {
   it("is kept by hash, with every scope unless said", () => {
     assert.deepStrictEqual(record.scopes, ["read", "write", "webhooks"])
     assert.notInclude(JSON.stringify(record), Redacted.value(text).slice(9))
+  })
+
+  it("is made with a record of its hash, and of what it is for where that is said", () => {
+    const drawn = { bytes: (length: number) => new Uint8Array(length).fill(7), now: 1_000_000n }
+    const { key, record: made } = newApiKey({ environment: "live", id: "org_1" }, drawn)
+    assert.strictEqual(Redacted.value(key), Redacted.value(formatApiKey("live", new Uint8Array(32).fill(7))))
+    assert.deepStrictEqual(made, {
+      id: made.id,
+      organizationId: "org_1",
+      hash: apiKeyHash(key),
+      scopes: ["read", "write", "webhooks"],
+      createdAt: "1970-01-01T00:00:00.001000000Z"
+    })
+    assert.match(made.id, /^key_[0-9a-z]{26}$/u)
+    const grant = { scopes: ["read"], expiresAt: "2026-12-01T00:00:00Z" } as const
+    assert.deepInclude(newApiKey({ environment: "live", id: "org_1" }, drawn, grant).record, grant)
   })
 
   it("is well formed in its own environment alone", () => {

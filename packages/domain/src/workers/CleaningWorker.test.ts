@@ -13,6 +13,7 @@ import {
   CLEANING_ORGANIZATIONS,
   CLEANING_PAUSE_MILLISECONDS,
   cleaningWorker,
+  isRetentionDays,
   NANOS_PER_DAY,
   retention
 } from "./CleaningWorker.ts"
@@ -126,4 +127,9 @@ describe("the cleaning worker", () => {
       assert.lengthOf(yield* storedJournal(organization, resource.id), 1)
     }).pipe(Effect.scoped, Effect.provide(Layer.merge(memoryPrograms(), layer)))
   })
+})
+
+it("webhook deliveries may be kept for a whole number of days, 1 to 36,500", () => {
+  for (const days of [1, 30, 36_500]) assert.isTrue(isRetentionDays(days))
+  for (const days of [0, -1, 1.5, 36_501, Number.NaN]) assert.isFalse(isRetentionDays(days))
 })

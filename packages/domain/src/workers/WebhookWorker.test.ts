@@ -14,7 +14,13 @@ import {
 import { readWebhookEndpoint } from "../programs/WebhookEndpoints.ts"
 import { QUICK_ATTEMPTS_PER_ENDPOINT } from "./EndpointPace.ts"
 import { EXPIRED_BATCH } from "./WebhookAttempts.ts"
-import { ATTEMPTS_AT_ONCE, ATTEMPTS_PER_ENDPOINT, webhookWorker } from "./WebhookWorker.ts"
+import {
+  ATTEMPTS_AT_ONCE,
+  ATTEMPTS_PER_ENDPOINT,
+  isWebhookCapacity,
+  makeWakeUp,
+  webhookWorker
+} from "./WebhookWorker.ts"
 
 const caller = webhookCaller()
 const organization = caller.organization.id
@@ -513,5 +519,27 @@ describe("what a caller asks for", () => {
         assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
       })
     )
+  )
+})
+
+it("a worker can be held to 32 to 1024 attempts under way", () => {
+  for (const attempts of [32, 33, 1024]) assert.isTrue(isWebhookCapacity(attempts))
+  for (const attempts of [31, 32.5, 1025, Number.NaN]) assert.isFalse(isWebhookCapacity(attempts))
+})
+
+describe("hints", () => {
+  it.effect("wake those who wait for more of them than there were", () =>
+    Effect.gen(function* () {
+      const { beyond, count, notify } = makeWakeUp()
+      notify()
+      yield* beyond(0)
+      const waiting = yield* Effect.forkChild(beyond(count()), { startImmediately: true })
+      const gone = yield* Effect.forkChild(beyond(count()), { startImmediately: true })
+      yield* Fiber.interrupt(gone)
+      assert.isUndefined(waiting.pollUnsafe())
+      notify()
+      yield* Fiber.join(waiting)
+      assert.strictEqual(count(), 2)
+    })
   )
 })
