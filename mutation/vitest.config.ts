@@ -30,10 +30,7 @@ export default defineConfig({
   test: {
     include: [`packages/${process.env.SVC_MUTATED_PACKAGE}/{src,test}/**/*.test.ts`],
     // Hundreds of random runs each, for every change that they reach, which is nearly all.
-    exclude: [
-      "**/node_modules/**",
-      "packages/domain/test/{ApprovalRaces,CombinedCommands,HostileCalls,Lifecycle,Linearizability}.test.ts"
-    ],
+    exclude: ["**/node_modules/**", "packages/domain/test/{HostileCalls,Lifecycle,Linearizability}.test.ts"],
     // Modules are loaded once for all files that a change reaches, by a worker that tries this change alone.
     isolate: false,
     sequence: { sequencer: OwnTestFirst },

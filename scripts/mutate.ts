@@ -54,7 +54,7 @@ const tool = join(folder, "node_modules/@stryker-mutator/core/bin/stryker.js")
 const { status } = spawnSync(process.execPath, [tool, "run", CONFIGURATION], {
   cwd: root,
   stdio: "inherit",
-  // A test is found again by its title, which names its seed where its cases are random.
-  env: { FC_SEED: "1", ...process.env, SVC_MUTATED_PACKAGE: name }
+  // A test is found again by its title, which names its seed where its cases are random, and so the number of its runs.
+  env: { FC_SEED: "1", FC_RUNS: "10", ...process.env, SVC_MUTATED_PACKAGE: name }
 })
 process.exitCode = status ?? 1
