@@ -112,6 +112,22 @@ for (const { honest, name, read } of cases) {
   })
 }
 
+it("what is wrong with a response is named by its kind: missing, of another type, or of no value", () => {
+  const codesOf = (body: JsonValue) =>
+    Result.match(readRegistrationResponse(body), {
+      onFailure: (faults) => faults.map(({ code, pointer }) => `${pointer} ${code}`),
+      onSuccess: () => []
+    })
+  assert.deepStrictEqual(codesOf([]), [" invalid_type"])
+  const { response, ...rest } = registration
+  assert.deepStrictEqual(codesOf({ ...rest, id: "A" }), ["/id invalid_value", "/response required"])
+  assert.deepStrictEqual(codesOf({ type: "public-key", rawId: 1, response: [] }), [
+    "/id required",
+    "/rawId invalid_value",
+    "/response invalid_type"
+  ])
+})
+
 describe("userHandle", () => {
   const withHandle = (userHandle: JsonValue): JsonObject => ({
     ...authentication,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { isRegistrableReturnOrigin, parseReturnUrl, redirectTo } from "./ReturnUrl.ts"
+import { allowsLocalhostReturn, isRegistrableReturnOrigin, parseReturnUrl, redirectTo } from "./ReturnUrl.ts"
 
 const settings = {
   returnOrigins: [
@@ -112,6 +112,10 @@ describe("a return_url (part 6)", () => {
   })
 })
 
+it("an origin on this machine is a matter of the test environment (part 6)", () => {
+  assert.deepStrictEqual((["test", "live"] as const).map(allowsLocalhostReturn), [true, false])
+})
+
 describe("an origin for return addresses (part 6)", () => {
   const rows: ReadonlyArray<readonly [string, boolean, boolean]> = [
     ["https://shop.example", true, true],
@@ -121,6 +125,7 @@ describe("an origin for return addresses (part 6)", () => {
     ["https://Shop.example", false, false],
     ["http://shop.example", false, false],
     ["http://localhost:3000", false, true],
+    ["ftp://localhost", false, false],
     ["null", false, false],
     ["", false, false]
   ]

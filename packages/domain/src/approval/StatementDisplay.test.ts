@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Policy } from "@svc/protocol/Mandate"
 import { MAX_SAFE_INTEGER } from "@svc/protocol/Mandate"
-import { at, CREATED, MONTHLY, recurring, single } from "../../test/MandateStory.ts"
+import { at, CREATED, MONTHLY, recurring, STARTS, single } from "../../test/MandateStory.ts"
 import { berlin } from "../../test/ZoneTables.ts"
 import { displayLines } from "./StatementDisplay.ts"
 
@@ -66,6 +66,24 @@ describe("what the page shows and the passkey signs", () => {
     ])
   })
 
+  it("of a mandate that has begun, with no total that payments could reach", () => {
+    const [inShort, ...others] = lines(recurring(), STARTS)
+    assert.strictEqual(
+      inShort,
+      "In short: You allow Ağaç & Söhne to make payments of up to €50.00 each, at most €200.00 each month, until Dec 1, 2027, 12:00 AM UTC."
+    )
+    for (const line of others) assert.notMatch(line, /^In total/u)
+    const counted = lines(recurring({ policy: { max_executions: 1 } }), STARTS - 1n)
+    assert.include(counted[0], "and at most 1 payment in total, from Dec 1, 2026")
+    assert.include(counted, "In total: At most 1 payment")
+  })
+
+  it("of one amount alone", () => {
+    const exact = { min_amount: 5000, max_amount: 5000 }
+    assert.include(lines(single({ policy: exact })), "Amount: Exactly €50.00")
+    assert.include(lines(recurring({ policy: exact })), "Each payment: Exactly €50.00")
+  })
+
   it("shows the periods that are next when it is shown", () => {
     const shown = lines(recurring(), at("2027-03-10T00:00:00Z")).filter((line) =>
       /^Each month: .* to /u.test(line)
@@ -122,6 +140,7 @@ describe("two mandates that differ", () => {
     const ending = (ends_at: string) =>
       shownOf({}, { window: { starts_at: "2026-12-01T00:00:00Z", ends_at } })
     assert.include(ending("2027-01-01T10:00:59Z"), "Valid until: Jan 1, 2027, 10:00:59 AM UTC")
+    assert.include(ending("2027-01-01T10:00:30Z"), "Valid until: Jan 1, 2027, 10:00:30 AM UTC")
     assert.include(ending("2027-01-01T10:00:00Z"), "Valid until: Jan 1, 2027, 10:00 AM UTC")
   })
 

@@ -21,6 +21,9 @@ describe("text with its invisible characters shown (part 6)", () => {
       "a\ufe00 1\ufe0f ❤\ufe0f\ufe0f\ufe01",
       "aU+FE00 1U+FE0F ❤\ufe0fU+FE0FU+FE01"
     ],
+    ["a text variation selector, which stays", "☎\ufe0e", "☎\ufe0e"],
+    ["a joiner after an emoji", "❤\u200d❤", "❤U+200D❤"],
+    ["two digits after an escape, which would extend it", "\u000e00", "U+000E0U+0030"],
     ["a blank symbol", "a\u2800b", "aU+2800b"],
     ["text that looks like an escape", "a U+200B U+20", "a U+0055+200B U+20"],
     ["a digit after an escape, which would extend it", "\uf0000", "U+F000U+0030"],
