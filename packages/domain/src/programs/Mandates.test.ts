@@ -16,6 +16,7 @@ import { TestClock } from "effect/testing"
 import { faultyPrograms, fromTheStart, memoryPrograms, setTo } from "../../test/MemoryPrograms.ts"
 import { encodeCursor } from "../engine/Cursor.ts"
 import { journalPosition } from "../engine/JournalCursor.ts"
+import { TimeZones, UnknownTimeZone } from "../ports/TimeZones.ts"
 import { listMandates } from "./Mandates.ts"
 
 const caller = makeCaller()
@@ -151,6 +152,33 @@ describe("a new mandate (part 4)", () => {
         ["/policy/currency", "/policy/periods/0/time_zone", "/policy/periods/0"]
       )
       assert.deepStrictEqual((yield* caller.list({ limit: 100 })).data, [])
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+})
+
+describe("a time zone that has a name and no table", () => {
+  it.effect("is refused at the first period that names it", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const zones = yield* TimeZones
+      const period = { unit: "DAY", max_amount: 100 }
+      const periods = [period, { ...period, time_zone: "Europe/Berlin" }, { ...period, unit: "WEEK" }]
+      const refused = yield* caller.create(recurringBody({ periods })).pipe(
+        Effect.provideService(TimeZones, {
+          isKnown: () => true,
+          table: (request) =>
+            request.name === "UTC"
+              ? zones.table(request)
+              : Effect.fail(new UnknownTimeZone({ time_zone: request.name }))
+        }),
+        Effect.flip
+      )
+      assert.deepStrictEqual(
+        refused._tag === "ValidationFailed"
+          ? refused.errors.map(({ code, pointer }) => `${pointer} ${code}`)
+          : [],
+        ["/policy/periods/1/time_zone invalid_value"]
+      )
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })

@@ -15,6 +15,7 @@ import {
   cleaningWorker,
   isRetentionDays,
   NANOS_PER_DAY,
+  Retention,
   retention
 } from "./CleaningWorker.ts"
 import { webhookWorker } from "./WebhookWorker.ts"
@@ -129,7 +130,14 @@ describe("the cleaning worker", () => {
   })
 })
 
-it("webhook deliveries may be kept for a whole number of days, 1 to 36,500", () => {
+it.effect("each kind of row is kept for so many days", () =>
+  Effect.gen(function* () {
+    const day = 86_400_000_000_000n
+    assert.deepStrictEqual(yield* Retention, { deliveries: 2n * day, claims: 3n * day })
+  }).pipe(Effect.provide(retention({ webhookRetentionDays: 2, assertionRetentionDays: 3 })))
+)
+
+it("what ages may be kept for a whole number of days, 1 to 36,500", () => {
   for (const days of [1, 30, 36_500]) assert.isTrue(isRetentionDays(days))
   for (const days of [0, -1, 1.5, 36_501, Number.NaN]) assert.isFalse(isRetentionDays(days))
 })

@@ -17,6 +17,7 @@ import { EXPIRED_BATCH } from "./WebhookAttempts.ts"
 import {
   ATTEMPTS_AT_ONCE,
   ATTEMPTS_PER_ENDPOINT,
+  attemptDueDeliveries,
   isWebhookCapacity,
   makeWakeUp,
   webhookWorker
@@ -521,6 +522,32 @@ describe("what a caller asks for", () => {
     )
   )
 })
+
+/** Attempts what is due while the clock goes on. */
+const attempted = Effect.gen(function* () {
+  const attempts = yield* Effect.forkChild(attemptDueDeliveries, { startImmediately: true })
+  while (attempts.pollUnsafe() === undefined) yield* TestClock.adjust("5 millis")
+  return yield* Fiber.join(attempts)
+})
+
+it.effect("what is due can be attempted until nothing is, by a host that moves its own clock", () =>
+  story(
+    (receivers) =>
+      Effect.gen(function* () {
+        receivers.answer = ({ number }) => Effect.succeed(number === 1 ? FAILED : ARRIVED)
+        yield* caller.register()
+        assert.strictEqual(yield* attempted, 0)
+        yield* happen
+        yield* happen
+        assert.strictEqual(yield* attempted, 2)
+        assert.strictEqual(yield* attempted, 0)
+        yield* TestClock.adjust("36 seconds")
+        assert.strictEqual(yield* attempted, 1)
+        assert.lengthOf(receivers.received, 3)
+      }),
+    false
+  )
+)
 
 it("a worker can be held to 32 to 1024 attempts under way", () => {
   for (const attempts of [32, 33, 1024]) assert.isTrue(isWebhookCapacity(attempts))
