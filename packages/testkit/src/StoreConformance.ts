@@ -108,7 +108,7 @@ export const makeConformance = <E>(
   { clock = "test", only }: ConformanceOptions = {}
 ) => {
   const runtime = ManagedRuntime.make(started(store(), clock))
-  const cases = contractCases(clock).filter(({ port }) => only === undefined || only.includes(port))
+  const cases = contractCases(clock, store).filter(({ port }) => only === undefined || only.includes(port))
   const results = new Map<ContractCase, CaseResult>()
   const isOptional = (absent: PortName): boolean => only !== undefined || OPTIONAL.has(absent)
 

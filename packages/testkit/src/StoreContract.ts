@@ -41,7 +41,7 @@ export const storeContract = <E>(
       : store().pipe(Layer.provideMerge(Layer.effectDiscard(TestClock.setTime(CONTRACT_START_MILLISECONDS))))
   layer(started, { excludeTestServices: clock === "live", timeout: START_TIMEOUT })(
     `${name}: storage contract, ${clock} clock`,
-    (it) => register(contractCases(clock), it.effect)
+    (it) => register(contractCases(clock, clock === "test" ? store : undefined), it.effect)
   )
 }
 

@@ -18,7 +18,7 @@ export class DueLeases extends Context.Service<
     /**
      * Leases streams whose next transition is due at the store's clock, over all organizations, earliest first: at most
      * `limit`, and none that is still leased. `token` names the lease and is new for each call. The lease expires `lasts`
-     * nanoseconds from now.
+     * nanoseconds from now, and until then an append to the stream does not end it, though more may be due.
      */
     readonly take: (query: {
       readonly token: string

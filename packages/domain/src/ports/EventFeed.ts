@@ -44,7 +44,7 @@ export class PositionRefused extends Data.TaggedError("PositionRefused")<{
  * those of different mandates in about the order in which they were recorded. No event ever appears before a position that
  * was already issued, however late its append commits, so a reader that continues from position to position reads each
  * event once. A position names its history. One whose event is gone is refused for good, because a store that has lost its
- * latest events must not continue there with others.
+ * latest events must not continue there with others: the refusal is `history_changed` also where it has as many others.
  */
 export class EventFeed extends Context.Service<
   EventFeed,

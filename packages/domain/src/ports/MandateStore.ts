@@ -104,7 +104,10 @@ export interface LoadedStream {
 export interface Loaded {
   /** One instant for the whole command: max(store clock, `occurred_at` of the head). */
   readonly now: Instant
-  /** Those of the claims asked for that are held, in any order. */
+  /**
+   * Those of the claims asked for that are held at the store's clock, as an append would find them, in any order. `now` plays no
+   * part: a stream whose head lies after the clock frees no claim early.
+   */
   readonly held: ReadonlyArray<HeldClaim>
   readonly stream?: LoadedStream
 }

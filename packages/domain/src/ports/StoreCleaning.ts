@@ -4,7 +4,10 @@ import type { StoreUnavailable } from "./MandateStore.ts"
 
 /** How long each kind of row is kept. */
 export interface KeptFor {
-  /** Webhook deliveries, after they were delivered or exhausted. */
+  /**
+   * Webhook deliveries, after they were delivered or exhausted: from the store's clock when `recordAttempts` recorded that, which
+   * a delivery does not show. The instants of its attempts are those of a worker.
+   */
   readonly deliveries: Nanos
   /** Claims, after they expired and could be taken again. */
   readonly claims: Nanos
@@ -23,7 +26,8 @@ export class StoreCleaning extends Context.Service<
     /**
      * One small step: looks at the next organizations after `after` in the order of their identifiers, or from the first on
      * if it is absent, and removes at most `limit` rows. Returns how many were removed, and the organization to continue
-     * after; absent once the last has been looked at.
+     * after; absent once the last has been looked at. Where `limit` rows were removed there may be more of the same
+     * organization, so that `next` is there and comes before it; it need not be an organization.
      *
      * A row must be too old both by the store's clock and by `now`, the caller's: one clock that is ahead removes nothing.
      * Any number of callers may clean at once: none waits for another, and repeating a step does no harm.

@@ -25,8 +25,9 @@ export interface EndedAttempts {
 /**
  * Webhook endpoints and their deliveries (part 8). `MandateStore.append` records the deliveries of an event with the
  * event (`deliveryIdOf`, `pendingDelivery`): one for each endpoint that wants its type and is active, or disabled with
- * something left of what is kept for it (`isKept`). Once nothing is, the first event is its `missedSince`, until a
- * reactivation.
+ * something left of what is kept for it (`isKept`). Once nothing is, the store's clock at the first event is its `missedSince`, until a
+ * reactivation; a deletion leaves it. What is kept is not part of an endpoint: a store has it beside, and asks
+ * `keptDeliveriesAfter` of it wherever it replaces an endpoint, in `changeEndpoint` and in `recordAttempts`.
  *
  * What is decided of endpoints and deliveries is decided by the functions of `webhook/`. A store that selects or changes
  * many rows in one statement filters by the same rules, on the values that those functions gave it.

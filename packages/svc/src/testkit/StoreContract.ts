@@ -22,7 +22,11 @@ export interface StoreTime {
   readonly now: () => Instant
 }
 
-/** Makes the store, once for all tests. With a live clock it shows its own time. A store may lack ports that are not tested. */
+/**
+ * Makes the store, once for all tests, and another time for the last one, which holds that a feed does not take the positions of
+ * a store that has lost its events: there it may begin with nothing, or share what it keeps with the first. With a live clock it
+ * shows its own time. A store may lack ports that are not tested.
+ */
 export type MakeStore = (time: StoreTime) => Partial<PromiseStore> | Promise<Partial<PromiseStore>>
 
 const ABSENT = Context.make(MandateStore, absentPort("MandateStore")).pipe(

@@ -106,6 +106,24 @@ export const claimContract = (it: StoreIt, clock: StoreClock): void => {
       })
     )
 
+    it.effect("a claim ends by the store's clock alone, when a stream ahead of it is loaded, too", () =>
+      Effect.gen(function* () {
+        const store = yield* MandateStore
+        const claim = claimOf("assertion", newDigest(), { expiresAt: (yield* storeNow) + DAY })
+        const { now, stream } = yield* recordMandate({}, (now) => ({
+          occurredAt: now + 2n * DAY,
+          claims: [claim]
+        }))
+        const { organization } = stream
+        const mandate = stream.state.mandate.terms.mandate_id
+        assert.isTrue(now > claim.expiresAt!, "a load goes by the last event where that is later")
+        const { held } = yield* store.load({ organization, stream: { mandate }, claims: [claim] })
+        const { expiresAt: _, ...holder } = claim
+        assert.deepStrictEqual(held, [holder])
+        assert.strictEqual((yield* holderInTheWay(organization, claim))?.resource, claim.resource)
+      })
+    )
+
     if (clock === "test") {
       it.effect("a claim is free at the very instant at which it ends, not before", () =>
         Effect.gen(function* () {

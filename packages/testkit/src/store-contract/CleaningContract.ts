@@ -38,22 +38,23 @@ const clean = Effect.fn("clean")(function* (organization: string, parts: Partial
 const removedOf = (organization: string, parts: Partial<Step> = {}) =>
   Effect.map(clean(organization, parts), ({ removed }) => removed)
 
-/** Adds deliveries and ends them with the given status. */
+/** Adds deliveries and ends them with the given status. Their attempts were when `attemptedAt` says, which is now by default. */
 const addEnded = Effect.fn("addEnded")(function* (
   endpoint: WebhookEndpointState,
   count: number,
-  status = 200
+  status = 200,
+  attemptedAt: (now: Instant) => Instant = (now) => now
 ) {
   yield* Effect.replicateEffect(addWaiting(endpoint), count)
   const { leased } = yield* lease([endpoint])
-  const now = yield* storeNow
+  const now = attemptedAt(yield* storeNow)
   const ends = leased.map(({ delivery, endpoint }) => {
     const { token } = delivery.open!
-    const ended = finishAttempt(
+    const { delivery: ended } = finishAttempt(
       { delivery, endpoint },
       { token, result: { status, durationMs: 1 }, now, uniform: 0 }
     )!
-    return { next: ended.delivery, token }
+    return { next: { ...ended, attempts: ended.attempts.map((attempt) => ({ ...attempt, at: now })) }, token }
   })
   yield* recordEnds(yield* loadStored(endpoint), ends)
   return ends.map(({ next }) => next)
@@ -120,6 +121,19 @@ export const cleaningContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("counts the time from when the store recorded the end, whenever the attempt was", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const endpoint = yield* register(organization)
+        const longAgo = (now: Instant) => now - 10n * HOUR
+        const ended = yield* addEnded(endpoint, 1, 200, longAgo)
+        const kept = { deliveries: HOUR, claims: 0n }
+        assert.strictEqual(yield* removedOf(organization, { keptFor: kept }), 0)
+        assert.deepStrictEqual(idsOf(yield* deliveriesOf(endpoint)), idsOf(ended))
+        assert.strictEqual(yield* removedOf(organization), 1)
+      })
+    )
+
     it.effect("leaves the history of a deleted endpoint", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()
@@ -172,13 +186,20 @@ export const cleaningContract = (it: StoreIt): void => {
     it.effect("removes at most as many rows as asked for, and says where to continue", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()
+        yield* withClaim(organization, (now) => now - HOUR)
         const endpoint = yield* register(organization)
         yield* addEnded(endpoint, 5)
-        const first = yield* clean(organization, { limit: 2 })
-        assert.strictEqual(first.removed, 2)
-        const second = yield* clean(organization, { limit: 2, ...(first.next && { after: first.next }) })
-        assert.strictEqual(second.removed, 2)
-        assert.strictEqual(yield* removedOf(organization), 1)
+        let after = organization.slice(0, -1)
+        for (const left of [4, 2]) {
+          const { next, removed } = yield* clean(organization, { limit: 2, after })
+          assert.strictEqual(removed, 2)
+          assert.isTrue(
+            next !== undefined && next < organization,
+            `a step of 2 rows leaves ${left} of the organization, so that it goes on before it, and not after ${next}`
+          )
+          after = next!
+        }
+        assert.strictEqual(yield* removedOf(organization, { after }), 2)
         assert.lengthOf(yield* deliveriesOf(endpoint), 0)
       })
     )

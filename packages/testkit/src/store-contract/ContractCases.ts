@@ -6,7 +6,7 @@ import { claimContract } from "./ClaimContract.ts"
 import { cleaningContract } from "./CleaningContract.ts"
 import { concurrencyContract } from "./ConcurrencyContract.ts"
 import { dueContract } from "./DueContract.ts"
-import { feedContract } from "./FeedContract.ts"
+import { type AnotherStore, feedContract, feedHistoryContract } from "./FeedContract.ts"
 import { fidelityContract } from "./FidelityContract.ts"
 import { healthContract } from "./HealthContract.ts"
 import { journalContract } from "./JournalContract.ts"
@@ -36,7 +36,7 @@ export const PORT_NAMES = [
 /** The name of a port of a store. */
 export type PortName = (typeof PORT_NAMES)[number]
 
-type Contract = (it: StoreIt, clock: StoreClock) => void
+type Contract = (it: StoreIt, clock: StoreClock, another: AnotherStore | undefined) => void
 
 /** The parts of the contract, each with the port that it is about, in the order in which they run. */
 const CONTRACTS: ReadonlyArray<readonly [PortName, Contract]> = [
@@ -58,7 +58,9 @@ const CONTRACTS: ReadonlyArray<readonly [PortName, Contract]> = [
   ["StoreCleaning", cleaningContract],
   ["Organizations", organizationContract],
   ["MandateStore", tenantContract],
-  ["StoreHealth", healthContract]
+  ["StoreHealth", healthContract],
+  // The last one, since a store may begin anew when it is made once more.
+  ["EventFeed", (it, _clock, another) => feedHistoryContract(it, another)]
 ]
 
 /** One rule of the contract, as a program over the store. It fails or dies where the store breaks the rule. */
@@ -71,9 +73,10 @@ export interface ContractCase {
 
 /**
  * The whole contract, in the order in which it runs; with a live clock, without what needs exact instants. Whatever rule is
- * tried, what the store is asked and what it answers is plain data.
+ * tried, what the store is asked and what it answers is plain data. `another` makes the store once more, for the rule that needs
+ * two; without it, that one is left out.
  */
-export const contractCases = (clock: StoreClock): ReadonlyArray<ContractCase> => {
+export const contractCases = (clock: StoreClock, another?: AnotherStore): ReadonlyArray<ContractCase> => {
   const cases: Array<ContractCase> = []
   for (const [port, contract] of CONTRACTS) {
     let group = ""
@@ -86,7 +89,7 @@ export const contractCases = (clock: StoreClock): ReadonlyArray<ContractCase> =>
         cases.push({ port, group, title, run: Effect.updateContext(program(), plainPorts<Scope.Scope>) })
       }
     }
-    contract(it, clock)
+    contract(it, clock, another)
   }
   return cases
 }

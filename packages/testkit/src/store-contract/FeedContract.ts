@@ -1,6 +1,8 @@
 import { EventFeed, FEED_START, type FeedEvent, PositionRefused } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
-import { Effect } from "effect"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
+import { Effect, Layer, Result } from "effect"
+import { plainPorts } from "../PlainPorts.ts"
 import {
   followingChange,
   newAuthorization,
@@ -274,6 +276,43 @@ export const feedContract = (it: StoreIt): void => {
           assert.deepStrictEqual(placesOf(met), placesOf(events))
           assert.deepStrictEqual((yield* read(organization, position)).events, [])
         }
+      })
+    )
+  })
+}
+
+/** Makes the store under test once more. */
+export type AnotherStore = () => Layer.Layer<StoragePorts, unknown>
+
+/**
+ * The rule about the history of a feed. A contract cannot restore a store to an earlier state; another store that begins with
+ * nothing is one that has lost everything. Where both are over one database the rule says nothing.
+ */
+export const feedHistoryContract = (it: StoreIt, another: AnotherStore | undefined): void => {
+  if (another === undefined) return
+  it.describe("feed of another history", () => {
+    it.effect("is not read on from a position of a store whose events it does not have", () =>
+      Effect.gen(function* () {
+        const { stream } = yield* recordMandate()
+        const { organization } = stream
+        const { position } = yield* readWhole(organization, 1)
+        const otherPorts = yield* Layer.build(Layer.fresh(another()))
+        const inTheOther = Effect.gen(function* () {
+          if ((yield* read(organization, FEED_START)).events.length > 0) return undefined
+          for (let events = 1; events <= 2; events++) {
+            yield* recordMandate({ organization })
+            yield* readWhole(organization, events)
+          }
+          return yield* Effect.result(read(organization, position))
+        })
+        const answer = yield* Effect.provideContext(inTheOther, plainPorts(otherPorts))
+        if (answer === undefined) return
+        assert.isTrue(
+          Result.isFailure(answer),
+          "a position was to be refused whose event the store has lost, but it answered with other events"
+        )
+        const refusal = Result.isFailure(answer) ? answer.failure : undefined
+        assert.deepStrictEqual(refusal, new PositionRefused({ reason: "history_changed" }))
       })
     )
   })

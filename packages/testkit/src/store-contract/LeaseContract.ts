@@ -135,6 +135,23 @@ export const leaseContract = (it: StoreIt, clock: StoreClock): void => {
       })
     )
 
+    it.effect("outlast a change of their stream, which may have more that is due", () =>
+      Effect.gen(function* () {
+        const store = yield* MandateStore
+        const streams = yield* recordEarliest(1)
+        const lease = yield* take(1)
+        const current = yield* loadCurrent(streams[0]!)
+        yield* store.append(followingChange(current, [], { nextDue: current.now - LONG_AGO }))
+        const other = yield* take(1)
+        assert.notInclude(namesOf(other.streams), namesOf(streams)[0])
+        yield* Effect.forEach([other, lease], release)
+        const heir = yield* take(1)
+        assert.deepStrictEqual(heir.streams, streams)
+        yield* release(heir)
+        yield* settleAll(streams)
+      })
+    )
+
     if (clock === "test") {
       it.effect("run out at the very nanosecond, not before", () =>
         Effect.gen(function* () {

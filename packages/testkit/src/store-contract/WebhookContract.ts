@@ -325,7 +325,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
     )
 
     it.effect(
-      "are kept for a disabled endpoint for seven days, and what it missed is told until a reactivation",
+      "are kept for a disabled endpoint for seven days, and what it missed is told until a reactivation, and for good if deleted",
       () =>
         Effect.gen(function* () {
           const { organization } = newPlace()
@@ -355,6 +355,13 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
           yield* alter(endpoint, disabledSince(yield* storeNow))
           yield* recordEvent(organization)
           assert.lengthOf(yield* deliveriesOf(endpoint), 3)
+
+          yield* alter(endpoint, disabledSince((yield* storeNow) - KEPT))
+          yield* recordEvent(organization)
+          const { endpoint: dying, missedSince: missed } = yield* loadStored(endpoint)
+          assert.isDefined(missed)
+          yield* alter(endpoint, deleted(dying, yield* storeNow))
+          assert.strictEqual((yield* loadStored(endpoint)).missedSince, missed)
         })
     )
 
