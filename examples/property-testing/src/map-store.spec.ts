@@ -2,7 +2,8 @@ import assert from "node:assert/strict"
 import { test } from "node:test"
 import { createService, newOrganizationId } from "svc"
 import { storeFromPromises } from "svc/store"
-import { storeContract } from "svc/testkit"
+import { storeContract, testService } from "svc/testkit"
+import { checkLifecycle, checkLinearizability } from "svc/testkit/properties"
 import { makeMapStore } from "./MapStore.ts"
 
 storeContract("MapStore", ({ now }) => makeMapStore(now), {
@@ -13,6 +14,33 @@ storeContract("MapStore", ({ now }) => makeMapStore(now), {
 })
 
 const hostClock = () => BigInt(Date.now()) * 1_000_000n
+
+test("mandates live on the store as the interface says, whatever happens", async () => {
+  const service = () => testService({ store: ({ now }) => makeMapStore(now), webhooks: false })
+  const { steps } = await checkLifecycle(service, { numRuns: 5 })
+  assert.ok(steps > 0)
+})
+
+/** Two services over one store, as in two processes, which are called in turn. */
+const twoServices = async () => {
+  const now = "2026-03-28T12:00:00Z"
+  const shared = makeMapStore(() => BigInt(Date.parse(now)) * 1_000_000n)
+  const organizations = [{ id: newOrganizationId(), name: "Shop", returnOrigins: ["http://localhost:3000"] }]
+  const options = { now, store: () => shared, organizations, webhooks: false }
+  const [one, other] = [await testService(options), await testService(options)]
+  let requests = 0
+  const fetch = (request: Request) => (requests++ % 2 === 0 ? one : other).fetch(request)
+  const close = async () => {
+    await one.close()
+    await other.close()
+  }
+  return { ...one, fetch, close }
+}
+
+test("writes of two services meet in the store as if one came after the other", async () => {
+  const { answers } = await checkLinearizability(twoServices, { numRuns: 10 })
+  assert.ok(answers["propose: RESERVED"])
+})
 
 test("a service runs on the store", async () => {
   const organization = newOrganizationId()

@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
+import { promiseMemory } from "../../test/PromiseMemory.ts"
 import { createCommitment, SvcError } from "../index.ts"
+import { memory } from "../memory.ts"
+import { instantOf } from "./ManualClock.ts"
 import { type TestServiceOptions, testService } from "./TestService.ts"
 import type { ReceivedWebhook } from "./WebhookReceiver.ts"
 
@@ -203,6 +206,29 @@ describe("a test service", () => {
     await faulty.service.close()
   })
 
+  it("runs over a store of one's own, which shows its time", async () => {
+    const times: Array<bigint> = []
+    const { create, service, shop } = await begin({
+      store: async (time) => {
+        const store = await promiseMemory(time)
+        const load: typeof store.mandates.load = (query) => {
+          times.push(time.now())
+          return store.mandates.load(query)
+        }
+        return { ...store, mandates: { ...store.mandates, load } }
+      }
+    })
+    const mandate = await service.approve(await create())
+    await service.webhooks.next("mandate.approved")
+    await service.clock.advance({ days: 31 })
+    await service.webhooks.next("mandate.expired")
+    assert.strictEqual((await shop.mandates.get(mandate.id)).state, "EXPIRED")
+    const [first, last] = [times[0] ?? 0n, times.at(-1) ?? 0n]
+    assert.strictEqual(first, instantOf(NOON))
+    assert.strictEqual(last, instantOf(service.clock.now()))
+    await service.close()
+  })
+
   it("gives an SvcError for what is refused, and serves its API for keys of its own", async () => {
     const { service, shop } = await begin()
     assert.instanceOf(await errorOf(shop.mandates.get("mnd_00000000000000000000000000")), SvcError)
@@ -222,7 +248,7 @@ describe("what a test service is given by mistake", () => {
     for (const [options, message] of [
       [{ nwo: NOON }, 'testService: there is no option "nwo"; was now meant?'],
       [{ recieve: () => 204 }, "was receive meant?"],
-      [{ store: "memory" }, "Use createService for another store."],
+      [{ store: memory() }, "store must be a function that makes it, such as ({ now }) => makeMyStore(now)."],
       [{ worker: true }, "deliveries and due transitions are made when the clock moves."],
       [{ webhooks: "no" }, "webhooks must be true or false."],
       [{ receive: 204 }, "receive must be a function."],

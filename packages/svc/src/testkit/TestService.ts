@@ -8,12 +8,15 @@ import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/Software
 import { Clock, Effect, Layer } from "effect"
 import { memory } from "../memory.ts"
 import { type Faults, isObject, throwFaults, unknownNames, wrongTypes } from "../OptionFaults.ts"
+import type { PromiseStore } from "../PromiseStore.ts"
 import { createService, newOrganizationId, type Service, ServiceParts } from "../Service.ts"
 import type { ServiceOptions } from "../ServiceOptions.ts"
 import { OPTION_NAMES } from "../ServiceSettings.ts"
 import { StoreForTests, StoreLayer } from "../Store.ts"
+import { storeFromPromises } from "../StoreFromPromises.ts"
 import { makeDueInstants } from "./DueInstants.ts"
 import { effectClockOf, instantOf, type ManualClock, makeManualClock } from "./ManualClock.ts"
+import type { StoreTime } from "./StoreContract.ts"
 import { inboxTransport, makeInbox, type Receive, type ReceivedWebhook } from "./WebhookReceiver.ts"
 
 /** Where end users of the organization that a test service brings are sent back to. */
@@ -30,6 +33,8 @@ const NEXT_LOOK_MS = 10
 
 /** Options of a test service: those of a service, all optional, and its clock and receiver. */
 export interface TestServiceOptions extends Partial<Omit<ServiceOptions, "store" | "worker">> {
+  /** Makes a store of your own, which shows the time that it is given, as for `storeContract`. Default: one in memory. */
+  readonly store?: (time: StoreTime) => PromiseStore | Promise<PromiseStore>
   /** What the clock shows first, as RFC 3339 in UTC. Default: the time of the host. */
   readonly now?: string
   /** Answers the webhooks of all endpoints; what it does not answer 2xx is tried again later. Default: 204. */
@@ -78,12 +83,12 @@ const TEST_OPTIONS: Readonly<Record<keyof TestServiceOptions, true>> = {
   ...SERVICE_OPTIONS,
   now: true,
   receive: true,
+  store: true,
   webhooks: true
 }
 
 /** Options of a service that a test service has in its own way, and what to do instead. */
 const OWN_OPTIONS: Readonly<Record<string, string>> = {
-  store: "store is not an option: it keeps everything in memory. Use createService for another store.",
   worker: "worker is not an option: deliveries and due transitions are made when the clock moves."
 }
 
@@ -94,6 +99,9 @@ const optionFaults = (options: unknown): Faults => {
     ...unknownNames(options, [...Object.keys(TEST_OPTIONS), ...own]),
     ...own.filter((name) => options[name] !== undefined).map((name) => OWN_OPTIONS[name] ?? ""),
     ...wrongTypes(options, ["receive"], "function"),
+    ...(options.store === undefined || typeof options.store === "function"
+      ? []
+      : ["store must be a function that makes it, such as ({ now }) => makeMyStore(now)."]),
     ...wrongTypes(options, ["webhooks"], "boolean")
   ]
 }
@@ -102,7 +110,7 @@ const hostInstant = (): Instant => BigInt(Date.now()) * NANOS_PER_MILLISECOND
 
 /** The options of the service that is tested, on a clock and with an inbox of the test. */
 const serviceOptionsOf = (options: TestServiceOptions): Omit<ServiceOptions, "store"> => {
-  const { now: _now, receive: _receive, webhooks: _webhooks, ...given } = options
+  const { now: _now, receive: _receive, store: _store, webhooks: _webhooks, ...given } = options
   const ownIdentities = given.organizations?.some(({ identity }) => identity !== undefined) === true
   return {
     environment: "test",
@@ -176,7 +184,7 @@ const settleOnce = Effect.zipWith(
 )
 
 /**
- * A service for tests, over a store in memory, on a clock that stands still until the test moves it. Nothing leaves the
+ * A service for tests, over a store in memory or one of your own, on a clock that stands still until the test moves it. Nothing leaves the
  * process. Due transitions are recorded and webhooks delivered when the clock moves, at the very instants at which they are
  * due, and webhooks also when the test asks for them.
  *
@@ -209,7 +217,8 @@ export const testService = async (options: TestServiceOptions = {}): Promise<Tes
     settle: () => settle(),
     nextDue: () => runtime.run(Effect.orDie(due.after(read())))
   })
-  const stored = memory()
+  const { store: makeStore } = options
+  const stored = makeStore === undefined ? memory() : storeFromPromises(() => makeStore({ now: read }))
   const service = createService({
     ...given,
     store: {
