@@ -7,7 +7,7 @@ import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, type Exit, Layer } from "effect"
 
 /** Values that have no members of their own. */
 const PRIMITIVES = new Set(["undefined", "boolean", "number", "bigint", "string"])
@@ -50,29 +50,55 @@ const demandPlain = (value: unknown, place: string): Effect.Effect<void> => {
       )
 }
 
-const plainPort = <Port extends object>(portName: string, port: Port): Port =>
+/** A call of a port, and what came of it so far. */
+export interface PortCall {
+  /** Such as `MandateStore.append`. */
+  readonly operation: string
+  readonly input: ReadonlyArray<unknown>
+  /** Absent as long as it is under way. */
+  exit?: Exit.Exit<unknown, unknown>
+}
+
+/** Is told of each call of a port when it begins. */
+export type CallNote = (call: PortCall) => void
+
+const plainPort = <Port extends object>(portName: string, port: Port, note: CallNote): Port =>
   new Proxy(port, {
     get: (target, name) => {
       const operation: unknown = Reflect.get(target, name)
       const place = `${portName}.${String(name)}`
-      const answered = (answer: Effect.Effect<unknown, unknown>) =>
-        Effect.tap(answer, (output) => demandPlain(output, `the answer of ${place}`))
-      if (Effect.isEffect(operation)) return answered(operation as Effect.Effect<unknown, unknown>)
+      const answered = (answer: Effect.Effect<unknown, unknown>, input: ReadonlyArray<unknown>) =>
+        Effect.suspend(() => {
+          const call: PortCall = { operation: place, input }
+          note(call)
+          return answer.pipe(
+            Effect.onExit((exit) => Effect.sync(() => void Object.assign(call, { exit }))),
+            Effect.tap((output) => demandPlain(output, `the answer of ${place}`))
+          )
+        })
+      if (Effect.isEffect(operation)) return answered(operation as Effect.Effect<unknown, unknown>, [])
       if (typeof operation !== "function") return operation
       return (...input: ReadonlyArray<unknown>) =>
         Effect.andThen(
           demandPlain(input.length === 1 ? input[0] : input, `the input of ${place}`),
-          answered(Effect.suspend(() => operation.apply(target, input) as Effect.Effect<unknown, unknown>))
+          answered(
+            Effect.suspend(() => operation.apply(target, input) as Effect.Effect<unknown, unknown>),
+            input
+          )
         )
     }
   })
 
-/** The same ports, which die where they are asked, or answer, with anything but plain data. What else is there stays. */
+/**
+ * The same ports, which die where they are asked, or answer, with anything but plain data. What else is there stays. `note` is told
+ * of each call.
+ */
 export const plainPorts = <Provided>(
-  ports: Context.Context<Provided | StoragePorts>
+  ports: Context.Context<Provided | StoragePorts>,
+  note: CallNote = () => undefined
 ): Context.Context<Provided | StoragePorts> => {
   const plain = <Id extends StoragePorts, Port extends object>(tag: Context.Key<Id, Port>, name: string) =>
-    Context.make(tag, plainPort(name, Context.get(ports as Context.Context<Id>, tag)))
+    Context.make(tag, plainPort(name, Context.get(ports as Context.Context<Id>, tag), note))
   return Context.mergeAll(
     ports,
     plain(MandateStore, "MandateStore"),
@@ -90,4 +116,4 @@ export const plainPorts = <Provided>(
 export const plainStore = <Provided, E, R>(
   store: Layer.Layer<Provided | StoragePorts, E, R>
 ): Layer.Layer<Provided | StoragePorts, E, R> =>
-  Layer.effectContext(Effect.map(Layer.build(store), plainPorts))
+  Layer.effectContext(Effect.map(Layer.build(store), (ports) => plainPorts(ports)))

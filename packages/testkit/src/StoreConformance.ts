@@ -3,6 +3,7 @@ import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { TestClock } from "effect/testing"
 import { absentPortOf } from "./AbsentPort.ts"
+import { wordsOf } from "./FailureWords.ts"
 import {
   type ContractCase,
   contractCases,
@@ -72,12 +73,6 @@ const started = <E>(store: Layer.Layer<StoragePorts, E>, clock: StoreClock) =>
         Layer.provideMerge(Layer.effectDiscard(TestClock.setTime(CONTRACT_START_MILLISECONDS))),
         Layer.provideMerge(TestClock.layer())
       )
-
-const wordsOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error)
-  const tag = "_tag" in error && typeof error._tag === "string" ? error._tag : error.name
-  return error.message === "" ? tag : `${tag}: ${error.message}`
-}
 
 const summary = (cases: ReadonlyArray<CaseResult>): ConformanceReport["ports"] =>
   Object.fromEntries(

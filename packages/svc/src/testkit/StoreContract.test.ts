@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { type Stale, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { ConformanceReport } from "@svc/testkit/StoreConformance"
 import type { PortName } from "@svc/testkit/store-contract/ContractCases"
 import { promiseMemory } from "../../test/PromiseMemory.ts"
@@ -15,6 +16,15 @@ const makeRunner = () => {
     describe: (_name: string, define: () => void) => define(),
     it: (_name: string, run: (context: unknown) => Promise<void>) => tests.push(() => run({})),
     after: (run: () => Promise<void>) => ends.push(run)
+  }
+}
+
+/** What an ORM might answer with: an instance of a class. */
+class Appended {
+  readonly revision: number
+
+  constructor({ revision }: { readonly revision: number }) {
+    this.revision = revision
   }
 }
 
@@ -147,6 +157,63 @@ describe("the contract of stores", () => {
     assert.deepStrictEqual(
       cases.map(({ detail }) => detail),
       ["TypeError: makeStore returned undefined, and not a store: an object with a part for each port"]
+    )
+  })
+
+  it("says what was expected of an operation, what came instead, and what was asked last", async () => {
+    /** What the contract says of a store whose appends end in another way, by title. */
+    const detailsWith = async (end: (answer: Promise<{ readonly revision: number }>) => Promise<unknown>) => {
+      const { cases } = await checkStore(
+        "memory",
+        async (time) => {
+          const { mandates, ...store } = await promiseMemory(time)
+          const append = (change: Parameters<typeof mandates.append>[0]) =>
+            end(Promise.resolve(mandates.append(change))) as Promise<{ readonly revision: number }>
+          return { ...store, mandates: { ...mandates, append } }
+        },
+        { only: ["MandateStore"] }
+      )
+      return new Map(cases.map(({ detail = "", title }) => [title, detail.split("\n")]))
+    }
+    const stale = "is Stale when it expects a stream that is absent"
+    const endless = "dies of changes that hold a reservation that never expires, and records nothing"
+
+    const accepting = await detailsWith((answer) => answer.catch(() => ({ revision: 3 })))
+    const [first, second, ...calls] = accepting.get(stale) ?? []
+    assert.strictEqual(first, "Error: append was to be refused with Stale, but answered { revision: 3 }")
+    assert.strictEqual(second, "the last operations were:")
+    assert.match(
+      calls.at(-1) ?? "",
+      /^- MandateStore\.append\(\{ organization: .+\) answered \{ revision: 3 \}$/u
+    )
+    assert.strictEqual(
+      accepting.get(endless)?.[0],
+      "Error: append was to reject with an error that is no refusal, as for a fault: the change would hold a reservation that never expires; it answered { revision: 3 }"
+    )
+
+    const plain = await detailsWith((answer) =>
+      answer.catch(({ _tag }: Stale) => Promise.reject(new Error(_tag)))
+    )
+    assert.strictEqual(
+      plain.get(stale)?.[0],
+      "Error: append was to be refused with Stale, but rejected with Error: Stale; the port's refusal is `new Stale()` of svc/store"
+    )
+
+    const gone = () => Promise.reject(new StoreUnavailable({ cause: "gone" }))
+    const unavailable = await detailsWith((answer) => answer.then(gone, gone))
+    assert.strictEqual(
+      unavailable.get(stale)?.[0],
+      "Error: append was to be refused with Stale, but was with StoreUnavailable"
+    )
+    assert.strictEqual(
+      unavailable.get("takes several events at once")?.[0],
+      "Error: an operation was refused with StoreUnavailable"
+    )
+
+    const copied = await detailsWith(async (answer) => new Appended(await answer))
+    assert.match(
+      copied.get("takes several events at once")?.[0] ?? "",
+      /^Error: the answer of MandateStore\.append is an instance of Appended: /u
     )
   })
 

@@ -1,6 +1,6 @@
 import { MandateStore, type StreamChange, type UniqueClaim } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Cause, Effect, Exit } from "effect"
+import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import {
   type ChangeParts,
@@ -20,6 +20,7 @@ import {
   revokedFact
 } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refused, refusedWith, rejectedAsFault } from "./Refused.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -126,7 +127,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           const current = yield* recordFullMandate
           const change = fullChange(current, parts(current))
           const before = yield* observe(change)
-          assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "Stale")
+          yield* refusedWith("Stale", "append", store.append(change))
           assert.deepStrictEqual(yield* observe(change), before)
         })
       )
@@ -136,7 +137,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
       Effect.gen(function* () {
         const store = yield* MandateStore
         const change = createdChange(newPlace(), yield* storeNow, { expected: 1 })
-        assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "Stale")
+        yield* refusedWith("Stale", "append", store.append(change))
         assert.isUndefined((yield* observe(change)).stream)
       })
     )
@@ -150,7 +151,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           const expected = shift === "absent" ? shift : current.stream.subject!.revision + shift
           const change: StreamChange = { ...right, subject: { ...right.subject!, expected } }
           const before = yield* observe(change)
-          assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "Stale")
+          yield* refusedWith("Stale", "append", store.append(change))
           assert.deepStrictEqual(yield* observe(change), before)
         })
       )
@@ -163,11 +164,11 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         for (const ago of [0n, 1n, HOUR]) {
           const change = fullChange(current, { recordBefore: current.now - ago })
           const before = yield* observe(change)
-          assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "OutOfTime")
+          yield* refusedWith("OutOfTime", "append", store.append(change))
           assert.deepStrictEqual(yield* observe(change), before)
         }
         const created = createdChange(newPlace(), current.now, { recordBefore: current.now })
-        assert.strictEqual((yield* Effect.flip(store.append(created)))._tag, "OutOfTime")
+        yield* refusedWith("OutOfTime", "append", store.append(created))
         assert.isUndefined((yield* observe(created)).stream)
       })
     )
@@ -182,7 +183,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           const after = yield* appendAndLoad(followingChange(current, [], { recordBefore }))
           yield* TestClock.adjust("1 nanos")
           const late = followingChange(after, [], { recordBefore })
-          assert.strictEqual((yield* Effect.flip(store.append(late)))._tag, "OutOfTime")
+          yield* refusedWith("OutOfTime", "append", store.append(late))
         })
       )
     }
@@ -195,7 +196,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         const right = fullChange(current)
         const change: StreamChange = { ...right, claims: [...right.claims, retaken(held)] }
         const before = yield* observe(change)
-        const refusal = yield* Effect.flip(store.append(change))
+        const refusal = yield* refused("append", store.append(change))
         assert(refusal._tag === "ClaimTaken")
         assert.deepStrictEqual([refusal.kind, refusal.name], ["commitment", held.name])
         assert.deepStrictEqual(refusal.holder, { fingerprint: held.fingerprint, resource: held.resource })
@@ -215,7 +216,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           claims: [claimOf("commitment", newDigest()), retaken(key)]
         })
         const before = yield* observe(change)
-        assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "ClaimTaken")
+        yield* refusedWith("ClaimTaken", "append", store.append(change))
         assert.deepStrictEqual(yield* observe(change), before)
         assert.isUndefined(before.stream)
       })
@@ -229,7 +230,8 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
         const [commitment, key] = yield* recordHeldClaims(stream.organization)
         const subject = { reference: stream.state.mandate.terms.subject_reference, next: newSubject() }
         const late = { recordBefore: now, claims: [retaken(key), retaken(commitment)] }
-        const refusal = (parts: ChangeParts) => Effect.flip(store.append(followingChange(current, [], parts)))
+        const refusal = (parts: ChangeParts) =>
+          refused("append", store.append(followingChange(current, [], parts)))
         const staleSubject = { ...subject, expected: 7 }
         assert.strictEqual((yield* refusal({ ...late, expected: 9 }))._tag, "Stale")
         assert.strictEqual((yield* refusal({ ...late, subject: staleSubject }))._tag, "Stale")
@@ -348,8 +350,7 @@ export const appendContract = (it: StoreIt, clock: StoreClock): void => {
           const store = yield* MandateStore
           const change = changeOf(yield* recordMandate())
           const before = yield* observe(change)
-          const exit = yield* Effect.exit(store.append(change))
-          assert(Exit.isFailure(exit) && Cause.hasDies(exit.cause), "a defect")
+          yield* rejectedAsFault(fault, "append", store.append(change))
           assert.deepStrictEqual(yield* observe(change), before)
         })
       )

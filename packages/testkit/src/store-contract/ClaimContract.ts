@@ -12,6 +12,7 @@ import {
   revokedFact
 } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refusedWith } from "./Refused.ts"
 import {
   appendAndLoad,
   newPlace,
@@ -72,7 +73,7 @@ export const claimContract = (it: StoreIt, clock: StoreClock): void => {
         const claim = claimOf("commitment", newDigest())
         const current = yield* recordMandate({}, () => ({ claims: [claim] }))
         const again = followingChange(current, [revokedFact(current.now)], { claims: [claim] })
-        assert.strictEqual((yield* Effect.flip(store.append(again)))._tag, "ClaimTaken")
+        yield* refusedWith("ClaimTaken", "append", store.append(again))
       })
     )
 

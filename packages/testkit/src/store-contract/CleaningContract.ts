@@ -7,6 +7,7 @@ import type { Instant } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { claimOf, createdChange, HOUR, newDigest, newIdentifier } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refusedWith } from "./Refused.ts"
 import { newPlace, PLENTY, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 import {
   addWaiting,
@@ -179,7 +180,7 @@ export const cleaningContract = (it: StoreIt): void => {
         assert.strictEqual(yield* removedOf(organization), 0)
         const store = yield* MandateStore
         const again = createdChange(newPlace({ organization }), yield* storeNow, { claims: [valid] })
-        assert.strictEqual((yield* Effect.flip(store.append(again)))._tag, "ClaimTaken")
+        yield* refusedWith("ClaimTaken", "append", store.append(again))
       })
     )
 

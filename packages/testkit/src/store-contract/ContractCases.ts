@@ -1,6 +1,9 @@
+import { AssertionError } from "node:assert/strict"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
-import { Effect, type Scope } from "effect"
-import { plainPorts } from "../PlainPorts.ts"
+import { Cause, type Context, Effect, Exit, type Scope } from "effect"
+import { absentPortOf } from "../AbsentPort.ts"
+import { isTagged, shownValue, wordsOf } from "../FailureWords.ts"
+import { type PortCall, plainPorts } from "../PlainPorts.ts"
 import { appendContract } from "./AppendContract.ts"
 import { claimContract } from "./ClaimContract.ts"
 import { cleaningContract } from "./CleaningContract.ts"
@@ -71,6 +74,49 @@ export interface ContractCase {
   readonly run: Effect.Effect<unknown, unknown, StoragePorts | Scope.Scope>
 }
 
+/** Calls before a failure that are told with it. */
+const TOLD_CALLS = 3
+
+const wordsOfCall = ({ exit, input, operation }: PortCall): string => {
+  const asked = `${operation}(${input.map(shownValue).join(", ")})`
+  if (exit === undefined) return `${asked} is under way`
+  return Exit.isSuccess(exit)
+    ? `${asked} answered ${shownValue(exit.value)}`
+    : `${asked} rejected with ${wordsOf(Cause.squash(exit.cause))}`
+}
+
+/** The same error, whose message ends with what the store was asked last. */
+const told = (error: unknown, calls: ReadonlyArray<PortCall>): unknown => {
+  if (absentPortOf(error) !== undefined || calls.length === 0) return error
+  const before = error instanceof Error ? error.message : shownValue(error)
+  const first = isTagged(error) ? `an operation was refused with ${wordsOf(error)}` : before
+  const message = [first, "the last operations were:", ...calls.map((call) => `- ${wordsOfCall(call)}`)].join(
+    "\n"
+  )
+  if (!(error instanceof AssertionError)) return new Error(message, { cause: error })
+  const { actual, expected, operator } = error
+  return new AssertionError({ message, actual, expected, operator, stackStartFn: told })
+}
+
+/** Runs a case with ports that hold both sides to plain data; its failure says what the store was asked last. */
+const toldCase = <A, E>(program: Effect.Effect<A, E, StoragePorts | Scope.Scope>) =>
+  Effect.suspend(() => {
+    const calls: Array<PortCall> = []
+    const note = (call: PortCall): void => {
+      calls.push(call)
+      if (calls.length > TOLD_CALLS) calls.shift()
+    }
+    return Effect.updateContext(program, (ports: Context.Context<StoragePorts | Scope.Scope>) =>
+      plainPorts<Scope.Scope>(ports, note)
+    ).pipe(
+      Effect.catchCause((cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.failCause(cause)
+          : Effect.die(told(Cause.squash(cause), calls))
+      )
+    )
+  })
+
 /**
  * The whole contract, in the order in which it runs; with a live clock, without what needs exact instants. Whatever rule is
  * tried, what the store is asked and what it answers is plain data. `another` makes the store once more, for the rule that needs
@@ -86,7 +132,7 @@ export const contractCases = (clock: StoreClock, another?: AnotherStore): Readon
         define()
       },
       effect: (title, program) => {
-        cases.push({ port, group, title, run: Effect.updateContext(program(), plainPorts<Scope.Scope>) })
+        cases.push({ port, group, title, run: toldCase(program()) })
       }
     }
     contract(it, clock, another)

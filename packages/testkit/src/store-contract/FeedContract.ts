@@ -12,6 +12,7 @@ import {
   revokedFact
 } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refused, refusedWith } from "./Refused.ts"
 import { loadCurrent, newPlace, PLENTY, recordMandate, type StoreIt } from "./StoreUnderTest.ts"
 
 const NO_LIMIT_BYTES = 100_000_000
@@ -185,9 +186,9 @@ export const feedContract = (it: StoreIt): void => {
         const current = yield* recordMandate()
         const { organization } = current.stream
         const change = followingChange(current, [revokedFact(current.now)], { expected: 7 })
-        assert.strictEqual((yield* Effect.flip(store.append(change)))._tag, "Stale")
+        yield* refusedWith("Stale", "append", store.append(change))
         const late = followingChange(current, [revokedFact(current.now)], { recordBefore: current.now })
-        assert.strictEqual((yield* Effect.flip(store.append(late)))._tag, "OutOfTime")
+        yield* refusedWith("OutOfTime", "append", store.append(late))
         assert.lengthOf((yield* readWhole(organization, 1)).events, 1)
       })
     )
@@ -231,7 +232,7 @@ export const feedContract = (it: StoreIt): void => {
           "1.mnd'x.1",
           "1.mnd_x.0"
         ]) {
-          const refusal = yield* Effect.flip(feed.read({ organization, after, limit: 9, bytes: 9 }))
+          const refusal = yield* refused("read", feed.read({ organization, after, limit: 9, bytes: 9 }))
           assert.deepStrictEqual(refusal, new PositionRefused({ reason: "not_given" }), after)
         }
       })

@@ -3,6 +3,7 @@ import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { Effect } from "effect"
 import { followingChange, newPasskey, newSubject } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refused, refusedWith } from "./Refused.ts"
 import { appendAndLoad, newPlace, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 
 export const subjectContract = (it: StoreIt): void => {
@@ -16,7 +17,10 @@ export const subjectContract = (it: StoreIt): void => {
         assert.isUndefined(loaded.subject)
         assert.isTrue(loaded.now >= before)
         for (const expected of [0, 1]) {
-          const refusal = yield* Effect.flip(subjects.replace({ ...place, expected, next: newSubject() }))
+          const refusal = yield* refused(
+            "replace",
+            subjects.replace({ ...place, expected, next: newSubject() })
+          )
           assert.strictEqual(refusal._tag, "Stale")
         }
         assert.isUndefined((yield* subjects.load(place)).subject)
@@ -41,14 +45,14 @@ export const subjectContract = (it: StoreIt): void => {
         const retired = { ...first, revision: 2, passkeys: [] }
         yield* subjects.replace({ ...place, expected: 1, next: retired })
         assert.deepStrictEqual((yield* subjects.load(place)).subject, retired)
-        const twice = yield* Effect.flip(subjects.replace({ ...place, expected: 1, next: first }))
+        const twice = yield* refused("replace", subjects.replace({ ...place, expected: 1, next: first }))
         assert.strictEqual(twice._tag, "Stale")
 
         const use = (expected: number) =>
           followingChange(enrolled, [], {
             subject: { reference, expected, next: { ...retired, revision: expected + 1 } }
           })
-        assert.strictEqual((yield* Effect.flip(store.append(use(1))))._tag, "Stale")
+        yield* refusedWith("Stale", "append", store.append(use(1)))
         const { stream } = yield* appendAndLoad(use(2))
         assert.strictEqual(stream.subject?.revision, 3)
       })

@@ -12,6 +12,7 @@ import {
   reservingChange
 } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refusedWith } from "./Refused.ts"
 import {
   appendAndLoad,
   everyDue,
@@ -76,7 +77,7 @@ export const tenantContract = (it: StoreIt): void => {
         assert.deepStrictEqual(yield* store.journal(range), [])
         assert.isUndefined((yield* subjects.load({ organization, subjectReference })).subject)
         const replace = subjects.replace({ organization, subjectReference, expected: 1, next: newSubject() })
-        assert.strictEqual((yield* Effect.flip(replace))._tag, "Stale")
+        yield* refusedWith("Stale", "replace", replace)
         const terms = { ...change.mandateState.terms, organization_id: organization }
         const hijack = {
           ...change,
@@ -85,7 +86,7 @@ export const tenantContract = (it: StoreIt): void => {
           mandateState: { ...change.mandateState, terms }
         }
         const sessions = change.sessions.map((session) => ({ ...session, organizationId: organization }))
-        assert.strictEqual((yield* Effect.flip(store.append({ ...hijack, sessions })))._tag, "Stale")
+        yield* refusedWith("Stale", "append", store.append({ ...hijack, sessions }))
 
         assert.deepStrictEqual(yield* observe(change), before)
       })

@@ -20,6 +20,7 @@ import {
   revokedFact
 } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refused, refusedWith } from "./Refused.ts"
 import {
   appendAndLoad,
   loadCurrent,
@@ -116,7 +117,7 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         yield* alter(made[0]!, { description: "changed" })
         yield* change(deleted(made[1]!, yield* storeNow), { expected: 1 })
         yield* register(organization)
-        assert.strictEqual((yield* Effect.flip(register(organization)))._tag, "EndpointLimitReached")
+        yield* refusedWith("EndpointLimitReached", "changeEndpoint", register(organization))
       })
     )
 
@@ -128,11 +129,14 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         const key = claimOf("idempotency_key", newDigest())
         const other = { ...endpoint, description: "other" }
         for (const expected of ["absent", 0, 2] as const) {
-          const refusal = yield* Effect.flip(change(other, { expected, claims: [key], limit: 0 }))
+          const refusal = yield* refused(
+            "changeEndpoint",
+            change(other, { expected, claims: [key], limit: 0 })
+          )
           assert.strictEqual(refusal._tag, "Stale")
         }
         const absent = newEndpoint(organization, yield* storeNow)
-        assert.strictEqual((yield* Effect.flip(change(absent, { expected: 1, claims: [key] })))._tag, "Stale")
+        yield* refusedWith("Stale", "changeEndpoint", change(absent, { expected: 1, claims: [key] }))
         assert.deepStrictEqual(yield* loadStored(endpoint), { endpoint, revision: 1 })
         assert.notProperty(yield* store.loadEndpoint({ organization, idempotencyKey: key.name }), "held")
         const atOnce = yield* Effect.all(
@@ -160,7 +164,8 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         const { held } = yield* store.loadEndpoint({ organization, idempotencyKey: keys[0]!.name })
         assert.deepStrictEqual(held, { fingerprint, resource })
         const again = newEndpoint(organization, now)
-        const refusal = yield* Effect.flip(
+        const refusal = yield* refused(
+          "changeEndpoint",
           change(again, {
             expected: "absent",
             limit: 1,
@@ -171,7 +176,8 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         if (refusal._tag === "ClaimTaken") {
           assert.deepStrictEqual(refusal.holder, { fingerprint, resource })
         }
-        const limited = yield* Effect.flip(
+        const limited = yield* refused(
+          "changeEndpoint",
           change(again, { expected: "absent", limit: 1, claims: [keys[1]!] })
         )
         assert.strictEqual(limited._tag, "EndpointLimitReached")
@@ -222,9 +228,9 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         const reloaded = yield* store.reload({ ...there, deliveries: [delivery!.id] })
         assert.deepStrictEqual({ ...reloaded, now: 0n }, { now: 0n, deliveries: [] })
         const foreign = { ...endpoint, organizationId: organization }
-        assert.strictEqual((yield* Effect.flip(change(foreign, { expected: 1 })))._tag, "Stale")
+        yield* refusedWith("Stale", "changeEndpoint", change(foreign, { expected: 1 }))
         const added = { delivery: newDelivery(foreign, yield* storeNow), body: "{}", claims: [] }
-        assert.strictEqual((yield* Effect.flip(store.addDelivery({ organization, ...added })))._tag, "Stale")
+        yield* refusedWith("Stale", "addDelivery", store.addDelivery({ organization, ...added }))
         const ends = { organization, endpoint: foreign, expected: 1, deliveries: [] }
         assert.deepStrictEqual(yield* store.recordAttempts([ends]), [undefined])
         // The same identifiers may be another's, too.
@@ -295,12 +301,12 @@ export const webhookContract = (it: StoreIt, clock: StoreClock): void => {
         const endpoint = yield* register(organization, { eventTypes: ["mandate.revoked"] })
         const current = yield* recordMandate({ organization })
         const late = followingChange(current, [revokedFact(current.now)], { recordBefore: current.now })
-        assert.strictEqual((yield* Effect.flip(mandates.append(late)))._tag, "OutOfTime")
+        yield* refusedWith("OutOfTime", "append", mandates.append(late))
         const commitment = claimOf("commitment", newDigest())
         yield* appendAndLoad(followingChange(current, [], { claims: [commitment] }))
         const next = yield* loadCurrent(late)
         const taken = followingChange(next, [revokedFact(next.now)], { claims: [commitment] })
-        assert.strictEqual((yield* Effect.flip(mandates.append(taken)))._tag, "ClaimTaken")
+        yield* refusedWith("ClaimTaken", "append", mandates.append(taken))
         assert.deepStrictEqual(yield* deliveriesOf(endpoint), [])
       })
     )

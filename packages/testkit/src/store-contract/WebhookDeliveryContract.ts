@@ -14,6 +14,7 @@ import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { claimOf, followingChange, HOUR, newDigest, newIdentifier, revokedFact } from "../StoreFixtures.ts"
 import { assert } from "./Assert.ts"
+import { refused, refusedWith } from "./Refused.ts"
 import { newPlace, recordMandate, type StoreIt, storeNow } from "./StoreUnderTest.ts"
 import {
   addWaiting,
@@ -85,13 +86,13 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         assert.deepStrictEqual(loaded.stored, { endpoint, revision: 1 })
         assert.deepStrictEqual(loaded.held, { fingerprint: key.fingerprint, resource: key.resource })
         const other = { organization, delivery: newDelivery(endpoint, now), body, claims: [key] }
-        const taken = yield* Effect.flip(store.addDelivery(other))
+        const taken = yield* refused("addDelivery", store.addDelivery(other))
         assert.strictEqual(taken._tag, "ClaimTaken")
         yield* alter(endpoint, disabledSince(now))
         const unclaimed = claimOf("idempotency_key", newDigest())
-        assert.strictEqual((yield* Effect.flip(store.addDelivery(other)))._tag, "Stale")
+        yield* refusedWith("Stale", "addDelivery", store.addDelivery(other))
         const stale = store.addDelivery({ ...other, claims: [unclaimed] })
-        assert.strictEqual((yield* Effect.flip(stale))._tag, "Stale")
+        yield* refusedWith("Stale", "addDelivery", stale)
         const { held } = yield* store.loadEndpoint({ organization, idempotencyKey: unclaimed.name })
         assert.isUndefined(held)
         assert.deepStrictEqual(yield* deliveriesOf(endpoint), [delivery])
@@ -363,7 +364,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         // The worker that was taken for lost comes too late.
         const late = ended(only, 204, found.now)
         const stored = yield* loadStored(endpoint)
-        assert.strictEqual((yield* Effect.flip(recordEnds(stored, [late.end])))._tag, "Stale")
+        yield* refusedWith("Stale", "recordAttempts", recordEnds(stored, [late.end]))
       })
     )
 
@@ -384,10 +385,10 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
         })
         const stored = { endpoint: state, revision: 1 }
         const mistaken = [ends[0]!, { ...ends[1]!, token: newDigest() }]
-        assert.strictEqual((yield* Effect.flip(recordEnds(stored, mistaken)))._tag, "Stale")
+        yield* refusedWith("Stale", "recordAttempts", recordEnds(stored, mistaken))
         const unknown = [ends[0]!, { ...ends[1]!, next: { ...ends[1]!.next, id: newIdentifier("dlv_") } }]
-        assert.strictEqual((yield* Effect.flip(recordEnds(stored, unknown)))._tag, "Stale")
-        assert.strictEqual((yield* Effect.flip(recordEnds({ ...stored, revision: 2 }, ends)))._tag, "Stale")
+        yield* refusedWith("Stale", "recordAttempts", recordEnds(stored, unknown))
+        yield* refusedWith("Stale", "recordAttempts", recordEnds({ ...stored, revision: 2 }, ends))
         assert.deepStrictEqual(yield* loadStored(endpoint), { endpoint, revision: 1 })
         const ids = namesOf(ends.map(({ next }) => next))
         const reload = Effect.map(
@@ -405,10 +406,7 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
           yield* reload,
           ends.map(({ next }) => next)
         )
-        assert.strictEqual(
-          (yield* Effect.flip(recordEnds({ endpoint: state, revision: 2 }, ends)))._tag,
-          "Stale"
-        )
+        yield* refusedWith("Stale", "recordAttempts", recordEnds({ endpoint: state, revision: 2 }, ends))
         // What failed waits for its next attempt; what arrived is done.
         assert.deepStrictEqual((yield* lease([endpoint])).leased, [])
         const again = yield* recordEnds({ endpoint: state, revision: 2 }, [])
