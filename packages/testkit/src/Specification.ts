@@ -1,4 +1,4 @@
-import { deepStrictEqual } from "node:assert/strict"
+import { AssertionError, deepStrictEqual } from "node:assert/strict"
 
 /** Decides commands on a state that follows from events, without effects. */
 export interface Decider<State, Command, Event> {
@@ -47,6 +47,32 @@ const isExpected = (refusal: unknown, expected: ExpectedRefusal | undefined): bo
   return Object.entries(expected).every(([name, value]) => given?.[name] === value)
 }
 
+/** What a refusal was to be, in words. */
+const expectedWords = (expected: ExpectedRefusal | undefined): string => {
+  if (typeof expected === "function") return expected.name
+  return expected instanceof RegExp ? String(expected) : wordsOf(expected)
+}
+
+/** Compares as `deepStrictEqual` does; what differs is told after the title. */
+const demandEqual = (actual: unknown, expected: unknown, title: string): void => {
+  try {
+    deepStrictEqual(actual, expected)
+  } catch (error) {
+    if (!(error instanceof AssertionError)) throw error
+    const message = `${title}\n${error.message}`
+    throw new AssertionError({ message, actual, expected, operator: "deepStrictEqual" })
+  }
+}
+
+/** Throws what a decider lacks, for whoever has no compiler. */
+const demandDecider = (decider: unknown): void => {
+  if (typeof decider !== "object" || decider === null)
+    throw new TypeError("specification: a decider is an object with initialState, decide and evolve")
+  for (const name of ["decide", "evolve"])
+    if (typeof Reflect.get(decider, name) !== "function")
+      throw new TypeError(`specification: the decider has no ${name}`)
+}
+
 const wordsOf = (value: unknown): string =>
   value instanceof Error
     ? `${value.name}: ${value.message}`
@@ -66,11 +92,11 @@ type Decided<Event> = { readonly events: ReadonlyArray<Event> } | { readonly ref
  *   .thenRefused("is lent")
  * ```
  */
-export const specification = <State, Command, Event>({
-  decide,
-  evolve,
-  initialState
-}: Decider<State, Command, Event>): Specification<State, Command, Event> => {
+export const specification = <State, Command, Event>(
+  decider: Decider<State, Command, Event>
+): Specification<State, Command, Event> => {
+  demandDecider(decider)
+  const { decide, evolve, initialState } = decider
   const whenAfter =
     (state: State) =>
     (command: Command): Outcome<State, Event> => {
@@ -82,29 +108,37 @@ export const specification = <State, Command, Event>({
         }
       })()
       const events = (): ReadonlyArray<Event> => {
-        if ("events" in decided) return decided.events
+        if ("events" in decided) {
+          if (decided.events.some((each) => each instanceof Promise))
+            throw new TypeError("decide returned a promise, but a decider decides without effects")
+          return decided.events
+        }
         throw new Error(`${wordsOf(command)} is refused: ${wordsOf(decided.refusal)}`, {
           cause: decided.refusal
         })
       }
       return {
         // biome-ignore lint/suspicious/noThenProperty: given, when, then is how specifications are written; it is no promise.
-        then: (...expected) => deepStrictEqual(events(), expected),
+        then: (...expected) => {
+          if (expected.length > 0 && expected.every((each) => typeof each === "function"))
+            throw new Error(
+              `${wordsOf(command)} was awaited: call .then with the events that it leads to, or .thenRefused`
+            )
+          demandEqual(events(), expected, `${wordsOf(command)} leads to other events than expected`)
+        },
         thenRefused: (expected) => {
           if ("events" in decided)
             throw new Error(`${wordsOf(command)} is not refused, but leads to ${wordsOf(decided.events)}`)
           if (!isExpected(decided.refusal, expected))
             throw new Error(
-              `${wordsOf(command)} is refused for another reason: ${wordsOf(decided.refusal)}`,
-              {
-                cause: decided.refusal
-              }
+              `${wordsOf(command)} is refused for another reason than ${expectedWords(expected)}: ${wordsOf(decided.refusal)}`,
+              { cause: decided.refusal }
             )
         },
         thenState: (expected) => {
           const after = events().reduce(evolve, state)
           if (typeof expected === "function") (expected as (state: State) => void)(after)
-          else deepStrictEqual(after, expected)
+          else demandEqual(after, expected, `${wordsOf(command)} leads to another state than expected`)
         }
       }
     }
