@@ -1,6 +1,13 @@
 /** Holds what callers were shown against a recount of the journals. It shares no code with the domain, on purpose. */
 import type { AuditLog } from "./AuditLog.ts"
-import { type CountedMandate, canonical, nextDue, type Recorded, recountJournals } from "./JournalRecount.ts"
+import {
+  type CountedMandate,
+  canonical,
+  differencesOf,
+  nextDue,
+  type Recorded,
+  recountJournals
+} from "./JournalRecount.ts"
 import { nanosOf } from "./RecountCalendar.ts"
 
 /** States that a mandate never leaves. */
@@ -68,8 +75,8 @@ export const makeAuditor = ({ check }: AuditLog): Auditor => {
     return mandates.get(mandate)
   }
   const agree = (name: string, given: Recorded, expected: Recorded): void => {
-    const [left, right] = [canonical(given), canonical(expected)]
-    check(name, left === right, `${left}, counted ${right}`)
+    const isSame = canonical(given) === canonical(expected)
+    check(name, isSame, isSame ? "" : differencesOf(given, expected))
   }
 
   return {
@@ -102,13 +109,25 @@ export const makeAuditor = ({ check }: AuditLog): Auditor => {
       const authorization = mandate?.authorizations.get(shown.id)
       check("events of what is shown", authorization !== undefined, shown.id)
       if (mandate === undefined || authorization === undefined) return
-      const { executeBefore, state } = authorization
-      check("authorizations as recorded", shown.state === state, `${shown.id} is ${state}`)
+      const { executeBefore, order, state } = authorization
+      check(
+        "authorizations as recorded",
+        shown.state === state,
+        `authorization ${order} is shown as ${shown.state}, its journal says ${state}`
+      )
       const isOpen = state === "RESERVED" && mandate.state === "ACTIVE" && nanosOf(now) < executeBefore
       const gate = shown.decision === "ALLOW" && shown.state === "RESERVED" && isOpen
-      check("can_execute while it may be", shown.can_execute === gate, `${shown.id}: ${shown.can_execute}`)
+      check(
+        "can_execute while it may be",
+        shown.can_execute === gate,
+        `authorization ${order}, which is ${state}, is shown with can_execute ${shown.can_execute}, not ${gate}`
+      )
       const before = lastShown.get(shown.id)?.state ?? "RESERVED"
-      check("outcomes stay", before === "RESERVED" || shown.state === before, `${shown.id} was ${before}`)
+      check(
+        "outcomes stay",
+        before === "RESERVED" || shown.state === before,
+        `authorization ${order} is shown as ${shown.state} and was ${before}`
+      )
       lastShown.set(shown.id, shown)
     },
     written: (operation, key, body, resource) => {

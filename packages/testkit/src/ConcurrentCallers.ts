@@ -6,8 +6,16 @@ import * as fc from "fast-check"
 import { type MandateShape, shapeBody } from "./Arbitraries.ts"
 import { answerOf, expectedAnswer } from "./LifecycleCommands.ts"
 import * as Oracle from "./LifecycleOracle.ts"
-import type { ClosableTarget } from "./LifecycleProperty.ts"
-import { type ApiAnswer, callApi, type LifecycleTarget } from "./LifecycleTarget.ts"
+import {
+  type ApiAnswer,
+  type ClosableTarget,
+  callApi,
+  faultFound,
+  type LifecycleTarget,
+  madeTarget,
+  TargetFault,
+  untilTargetFault
+} from "./LifecycleTarget.ts"
 import { parametersOf, propertyName, type RunOptions, runAgain } from "./RunParameters.ts"
 
 /** How many callers act at once, and how often each. */
@@ -220,8 +228,13 @@ const words = (operation: Operation): string => {
   }
 }
 
-/** A history in the order of its beginnings, with what was under way at the same time. */
+/** The numbers of what is reserved. */
+const openOf = ({ authorizations }: Oracle.OracleMandate): ReadonlyArray<number> =>
+  authorizations.filter(({ state }) => state === "RESERVED").map(({ number }) => number)
+
+/** What there was before, and a history in the order of its beginnings, with what was under way at the same time. */
 const told = (
+  begin: Sequential,
   history: ReadonlyArray<Observed>,
   contradicting: ReadonlyArray<Observed>
 ): ReadonlyArray<string> => {
@@ -239,7 +252,11 @@ const told = (
     places.length === 1
       ? `the answer ${places} cannot be true`
       : `the answers ${places.join(" and ")} cannot all be true`
-  return [`${what}, in whatever order the requests took effect`, ...lines]
+  return [
+    `${what}, in whatever order the requests took effect`,
+    `before: ${shownMandate(begin.mandate)}; open are the authorizations ${openOf(begin.mandate).join(" and ")}`,
+    ...lines
+  ]
 }
 
 const openNumber = fc.integer({ min: 1, max: OPEN_BEFORE })
@@ -289,7 +306,7 @@ type Call = ReturnType<typeof callApi>
 
 const succeeded = async (answer: Promise<ApiAnswer>): Promise<ApiAnswer["body"]> => {
   const { body, status } = await answer
-  if (status >= 300) throw new Error(`a run cannot begin: ${status} ${body?.code}: ${body?.detail}`)
+  if (status >= 300) throw new TargetFault(`a run cannot begin: ${status} ${body?.code}: ${body?.detail}`)
   return body
 }
 
@@ -417,11 +434,12 @@ export const checkLinearizability = async (
   const { runs: parameters } = parametersOf(options, name)
   const repeats = "path" in parameters ? REPEATS : 1
   const answers: Record<string, number> = {}
+  const targetRuns = untilTargetFault()
   let runs = 0
   let sent = 0
 
   const runOnce = async (drawn: ReadonlyArray<ReadonlyArray<Operation>>): Promise<void> => {
-    const made: ClosableTarget = typeof target === "function" ? await target() : target
+    const made = await madeTarget("checkLinearizability", target)
     try {
       const call = callApi(made)
       const world = await prepare(made, call)
@@ -433,7 +451,7 @@ export const checkLinearizability = async (
       sent += history.length
       runs += 1
       if (isExplained(world.state, history, world.now)) return
-      throw new Error(told(history, contradiction(world.state, history, world.now)).join("\n"))
+      throw new Error(told(world.state, history, contradiction(world.state, history, world.now)).join("\n"))
     } finally {
       if (typeof target === "function") await made.close?.()
     }
@@ -445,11 +463,14 @@ export const checkLinearizability = async (
       maxLength: callers,
       size: "max"
     }),
-    async (drawn) => {
-      for (let time = 0; time < repeats; time++) await runOnce(drawn)
-    }
+    (drawn) =>
+      targetRuns.run(async () => {
+        for (let time = 0; time < repeats; time++) await runOnce(drawn)
+      })
   )
   const details = await fc.check(property, parameters)
+  const fault = targetRuns.fault()
+  if (fault !== undefined) throw faultFound(details.errorInstance, fault)
   if (details.failed) throw failureOf(details, name, stack)
   return { runs, requests: sent, answers: Object.fromEntries(Object.entries(answers).sort()) }
 }

@@ -22,6 +22,30 @@ export const canonical = (value: Recorded): string => {
   return `{${members.join(",")}}`
 }
 
+/** Differences that a message names at most. */
+const TOLD_DIFFERENCES = 3
+
+const differing = (shown: Recorded, counted: Recorded, place: string): ReadonlyArray<string> => {
+  if (canonical(shown ?? null) === canonical(counted ?? null)) return []
+  const isBranch = (value: Recorded): boolean => typeof value === "object" && value !== null
+  if (!isBranch(shown) || !isBranch(counted)) {
+    const words = (value: Recorded): string => (value === undefined ? "nothing" : canonical(value))
+    return [`${place}: shown ${words(shown)}, recounted ${words(counted)}`]
+  }
+  const names = new Set([...Object.keys(shown), ...Object.keys(counted)])
+  return [...names].flatMap((name) => {
+    const at = Array.isArray(counted) ? `${place}[${name}]` : place === "" ? name : `${place}.${name}`
+    return differing(shown[name], counted[name], at)
+  })
+}
+
+/** In what two values differ, member by member: `reserved_amount: shown 0, recounted 500`. */
+export const differencesOf = (shown: Recorded, counted: Recorded): string => {
+  const all = differing(shown, counted, "")
+  const more = all.length > TOLD_DIFFERENCES ? `; and ${all.length - TOLD_DIFFERENCES} more` : ""
+  return all.slice(0, TOLD_DIFFERENCES).join("; ") + more
+}
+
 /** SHA-256 of a text in UTF-8, in base64url. */
 export const digestOf = (text: string): string =>
   Buffer.from(sha256(new TextEncoder().encode(text))).toString("base64url")
@@ -220,12 +244,13 @@ const decide = (entry: Entry): void => {
   const { at, check, event, mandate } = entry
   const { authorizations, budget, open } = mandate
   const { decision, reasons, usage } = event.data
-  const [shown, counted] = [canonical(usage), canonical(budget.usageAt(at))]
+  const counted = budget.usageAt(at)
   const authorization = authorizationOf(entry)
   const { amount, id, periods, state } = authorization
   check("decisions under their type", decision === DECISIONS[event.type]?.[0], decision)
   check("reasons of all but ALLOW", (reasons.length === 0) === (state === "RESERVED"), canonical(reasons))
-  check("usage as decided on", shown === counted, `on ${shown}, counted ${counted}`)
+  const isAsCounted = canonical(usage) === canonical(counted)
+  check("usage as decided on", isAsCounted, isAsCounted ? "" : differencesOf(usage, counted))
   check("one decision per authorization", !authorizations.has(id), id)
   authorizations.set(id, authorization)
   if (state !== "RESERVED") return

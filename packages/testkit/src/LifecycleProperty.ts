@@ -3,6 +3,7 @@ import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import * as fc from "fast-check"
 import { mandateShapes } from "./Arbitraries.ts"
 import { makeAuditor } from "./Auditor.ts"
+import { shownValue } from "./FailureWords.ts"
 import {
   approveMandate,
   commands,
@@ -12,7 +13,14 @@ import {
   type LifecycleRun
 } from "./LifecycleCommands.ts"
 import { settleMandate } from "./LifecycleOracle.ts"
-import { callApi, type LifecycleTarget } from "./LifecycleTarget.ts"
+import {
+  type ClosableTarget,
+  callApi,
+  faultFound,
+  type LifecycleTarget,
+  madeTarget,
+  untilTargetFault
+} from "./LifecycleTarget.ts"
 import { parametersOf, propertyName, runAgain } from "./RunParameters.ts"
 
 /** A mandate as it is shown after a step: what invariants are about. */
@@ -52,11 +60,6 @@ export interface LifecycleStatistics {
   readonly steps: number
   /** How often a mandate or an authorization was seen to go from one state to another, such as `mandate ACTIVE > EXPIRED`. */
   readonly transitions: Readonly<Record<string, number>>
-}
-
-/** A target that was made for one run. */
-export interface ClosableTarget extends LifecycleTarget {
-  readonly close?: () => Promise<void>
 }
 
 /** Entries of a page of the API, at most. */
@@ -159,9 +162,8 @@ const told = async (work: (note: LifecycleRun["note"]) => Promise<void>): Promis
     return history.length
   } catch (cause) {
     const steps = history.map((words, at) => `${at + 1}. ${words}`)
-    throw new Error([cause instanceof Error ? cause.message : String(cause), "after", ...steps].join("\n"), {
-      cause
-    })
+    const what = cause instanceof Error && cause.message !== "" ? cause.message : shownValue(cause)
+    throw new Error([what, ...(steps.length === 0 ? [] : ["after", ...steps])].join("\n"), { cause })
   }
 }
 
@@ -181,6 +183,7 @@ export const checkLifecycle = async (
   const name = propertyName("lifecycle", madeBy, [invariants, maxCommands, options.commands?.length])
   const { replay, runs: parameters } = parametersOf(options, name)
   const statistics = makeStatistics()
+  const targetRuns = untilTargetFault()
   let runs = 0
   let steps = 0
   const property = fc.asyncProperty(
@@ -190,24 +193,29 @@ export const checkLifecycle = async (
       size: "max",
       ...replay
     }),
-    async (shapes, drawn) => {
-      const made: ClosableTarget = typeof target === "function" ? await target() : target
-      const call = callApi(made)
-      const auditor = makeAuditor({ check: (name, holds, about) => demand(holds, () => `${name}: ${about}`) })
-      const inspect = makeInspect({ auditor, call }, statistics.seen, invariants)
-      try {
-        steps += await told(async (note) => {
-          const setup = () => ({ model: model(made), real: { target: made, call, auditor, note, inspect } })
-          const begun = shapes.flatMap((shape) => [createMandate(shape), approveMandate(0)])
-          await fc.asyncModelRun(setup, [...begun, ...drawn])
+    (shapes, drawn) =>
+      targetRuns.run(async () => {
+        const made = await madeTarget("checkLifecycle", target)
+        const call = callApi(made)
+        const auditor = makeAuditor({
+          check: (name, holds, about) => demand(holds, () => `${name}: ${about}`)
         })
-        runs += 1
-      } finally {
-        if (typeof target === "function") await made.close?.()
-      }
-    }
+        const inspect = makeInspect({ auditor, call }, statistics.seen, invariants)
+        try {
+          steps += await told(async (note) => {
+            const setup = () => ({ model: model(made), real: { target: made, call, auditor, note, inspect } })
+            const begun = shapes.flatMap((shape) => [createMandate(shape), approveMandate(0)])
+            await fc.asyncModelRun(setup, [...begun, ...drawn])
+          })
+          runs += 1
+        } finally {
+          if (typeof target === "function") await made.close?.()
+        }
+      })
   )
   const details = await fc.check(property, parameters)
+  const fault = targetRuns.fault()
+  if (fault !== undefined) throw faultFound(details.errorInstance, fault)
   if (details.failed) throw failureOf(details, name, stack)
   return { runs, steps, transitions: Object.fromEntries([...statistics.transitions].sort()) }
 }

@@ -3,7 +3,7 @@
 import * as ConcurrentCallers from "@svc/testkit/ConcurrentCallers"
 import * as LifecycleCommands from "@svc/testkit/LifecycleCommands"
 import * as Property from "@svc/testkit/LifecycleProperty"
-import type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
+import type { ClosableTarget, LifecycleTarget } from "@svc/testkit/LifecycleTarget"
 import { ServiceParts } from "../Service.ts"
 import type { TestService } from "./TestService.ts"
 
@@ -21,7 +21,7 @@ export type {
   LifecycleOptions,
   LifecycleStatistics
 } from "@svc/testkit/LifecycleProperty"
-export type { LifecycleTarget } from "@svc/testkit/LifecycleTarget"
+export type { ClosableTarget, LifecycleTarget } from "@svc/testkit/LifecycleTarget"
 export {
   type ArbitraryOptions,
   type CallerStep,
@@ -60,8 +60,15 @@ export {
  */
 export const lifecycle = { ...LifecycleCommands, model: Property.model }
 
-/** The API of a test service, with its clock and its end users. */
-const targetOf = async (service: TestService) => {
+/** What is tested: the API of any deployment, or what a function makes for each run anew. */
+export type TestTarget = LifecycleTarget | (() => Promise<TestService | ClosableTarget>)
+
+const isService = (made: TestService | ClosableTarget): made is TestService =>
+  typeof Object(made).createApiKey === "function"
+
+/** The API of a test service, with its clock and its end users; any other target as it is. */
+const targetOf = async (service: TestService | ClosableTarget): Promise<ClosableTarget> => {
+  if (!isService(service)) return service
   const { key } = await service.createApiKey(service.organization)
   return {
     url: service[ServiceParts].baseUrl,
@@ -87,7 +94,7 @@ const targetOf = async (service: TestService) => {
  * ```
  */
 export const checkLifecycle = (
-  target: (() => Promise<TestService>) | LifecycleTarget,
+  target: TestTarget,
   options?: Property.LifecycleOptions
 ): Promise<Property.LifecycleStatistics> =>
   Property.checkLifecycle(
@@ -111,7 +118,7 @@ export const checkLifecycle = (
  * ```
  */
 export const checkLinearizability = (
-  target: (() => Promise<TestService>) | LifecycleTarget,
+  target: TestTarget,
   options?: ConcurrentCallers.LinearizabilityOptions
 ): Promise<ConcurrentCallers.LinearizabilityStatistics> =>
   ConcurrentCallers.checkLinearizability(
