@@ -153,7 +153,6 @@ export const makeMapStore = (now: () => bigint): svc.PromiseStore => {
     refuse(svc.refusalOf(change, place))
     for (const [name, owner] of ownersOf(change))
       if ((owners.get(name) ?? owner) !== owner) throw new Error(`${name} is of ${owners.get(name)}`)
-    for (const each of change.authorizations) if (each.state === "RESERVED") svc.openReservationOf(each)
     // Nothing is refused from here on.
     for (const [name, owner] of ownersOf(change)) owners.set(name, owner)
     tenant.streams.set(mandate, stream)

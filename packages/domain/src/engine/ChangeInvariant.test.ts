@@ -3,6 +3,7 @@ import {
   claimOf,
   createdChange,
   followingChange,
+  newAuthorization,
   newIdentifier,
   newSession,
   newSubject,
@@ -110,5 +111,16 @@ describe("two ends of streams", () => {
       { bytes: headAfter.bytes + 1 }
     ]
     for (const other of others) assert.isFalse(isSameHead(headAfter, { ...headAfter, ...other }))
+  })
+})
+
+describe("an authorization of a change", () => {
+  it("expires at some instant where it is reserved, and in no other state must", () => {
+    const { expiresAt: _, ...endless } = newAuthorization(1, NOW)
+    const faultOf = (authorization: typeof endless) =>
+      brokenInvariant({ ...quiet, authorizations: [authorization] })
+    assert.strictEqual(faultOf(endless), "a reservation has no instant at which it expires")
+    assert.isUndefined(faultOf({ ...endless, state: "DENIED", decision: "DENY" }))
+    assert.isUndefined(faultOf(newAuthorization(1, NOW)))
   })
 })

@@ -10,12 +10,13 @@ import type { StreamChange } from "../ports/MandateStore.ts"
  * for good.
  *
  * Checked are the journal (part 7: `seq` without gaps, the chain of hashes, time that never turns back, the head that the
- * events lead to) and that snapshot, sessions and subject belong to the stream.
+ * events lead to), that snapshot, sessions and subject belong to the stream, that no claim is made twice, and that each reservation
+ * ends.
  */
 export const brokenInvariant = (change: StreamChange): string | undefined =>
-  brokenOwnership(change) ?? brokenJournal(change)
+  brokenParts(change) ?? brokenJournal(change)
 
-const brokenOwnership = (change: StreamChange): string | undefined => {
+const brokenParts = (change: StreamChange): string | undefined => {
   const { terms } = change.mandateState
   if (terms.organization_id !== change.organization || terms.mandate_id !== change.mandate) {
     return "the snapshot is of another mandate"
@@ -26,6 +27,9 @@ const brokenOwnership = (change: StreamChange): string | undefined => {
   if (strays) return "a session is of another mandate"
   if (change.subject !== undefined && change.subject.reference !== terms.subject_reference) {
     return "the subject is not the mandate's"
+  }
+  if (change.authorizations.some(({ expiresAt, state }) => state === "RESERVED" && expiresAt === undefined)) {
+    return "a reservation has no instant at which it expires"
   }
   const claimed = new Set(change.claims.map(({ kind, name }) => `${kind} ${name}`))
   return claimed.size === change.claims.length ? undefined : "a claim is made twice"
