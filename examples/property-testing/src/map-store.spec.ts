@@ -13,8 +13,6 @@ storeContract("MapStore", ({ now }) => makeMapStore(now), {
   }
 })
 
-const hostClock = () => BigInt(Date.now()) * 1_000_000n
-
 test("mandates live on the store as the interface says, whatever happens", async () => {
   const service = () => testService({ store: ({ now }) => makeMapStore(now), webhooks: false })
   const { steps } = await checkLifecycle(service, { numRuns: 5 })
@@ -41,6 +39,8 @@ test("writes of two services meet in the store as if one came after the other", 
   const { answers } = await checkLinearizability(twoServices, { numRuns: 10 })
   assert.ok(answers["propose: RESERVED"])
 })
+
+const hostClock = () => BigInt(Date.now()) * 1_000_000n
 
 test("a service runs on the store", async () => {
   const organization = newOrganizationId()

@@ -16,7 +16,7 @@ export type {
   RegisteredOptions,
   TestRunner
 } from "@svc/testkit/StoreConformance"
-export type { PortName } from "@svc/testkit/store-contract/ContractCases"
+export type { PortName } from "@svc/testkit/store-contract/PortNames"
 export { type StoreCall, type StoreFault, withFaults } from "./testkit/FaultyStore.ts"
 export { type HostileRequest, hostileRequests } from "./testkit/HostileRequests.ts"
 export type { CalendarDuration, CalendarOptions, ManualClock } from "./testkit/ManualClock.ts"

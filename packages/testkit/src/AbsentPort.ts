@@ -1,4 +1,4 @@
-import type { PortName } from "./store-contract/ContractCases.ts"
+import type { PortName } from "./store-contract/PortNames.ts"
 
 /** A store was asked for what it does not bring. */
 export class PortAbsent extends Error {

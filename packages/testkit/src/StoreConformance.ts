@@ -4,12 +4,8 @@ import { Cause, Effect, Exit, Layer, ManagedRuntime } from "effect"
 import { TestClock } from "effect/testing"
 import { absentPortOf } from "./AbsentPort.ts"
 import { wordsOf } from "./FailureWords.ts"
-import {
-  type ContractCase,
-  contractCases,
-  PORT_NAMES,
-  type PortName
-} from "./store-contract/ContractCases.ts"
+import { type ContractCase, contractCases } from "./store-contract/ContractCases.ts"
+import { PORT_NAMES, type PortName } from "./store-contract/PortNames.ts"
 import { CONTRACT_START_MILLISECONDS, type StoreClock } from "./store-contract/StoreUnderTest.ts"
 
 /** What became of one rule of the contract. */

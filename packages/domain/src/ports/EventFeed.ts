@@ -4,6 +4,7 @@ import type { StoreUnavailable } from "./MandateStore.ts"
 /** The position before an organization's first event. Every other one is a store's own, and of no meaning elsewhere. */
 export const FEED_START = ""
 
+/** Which events are read on from where. */
 export interface EventFeedQuery {
   readonly organization: string
   /** Exclusive. */
@@ -21,6 +22,7 @@ export interface FeedEvent {
   readonly text: string
 }
 
+/** Events of an organization that follow a position. */
 export interface EventFeedPage {
   readonly events: ReadonlyArray<FeedEvent>
   /** The position of the last event returned; `after` if there is none. */

@@ -30,6 +30,7 @@ export class ClaimTaken extends Data.TaggedError("ClaimTaken")<
  */
 export type ClaimKind = "idempotency_key" | "commitment" | "assertion"
 
+/** What holds a claim. */
 export interface ClaimHolder {
   /** Fingerprint of the input that holds the claim; empty where the kind has none. */
   readonly fingerprint: string
@@ -101,6 +102,7 @@ export interface LoadedStream {
   readonly subject?: SubjectCredentials
 }
 
+/** What a load found, at one instant. */
 export interface Loaded {
   /** One instant for the whole command: max(store clock, `occurred_at` of the head). */
   readonly now: Instant
@@ -148,10 +150,12 @@ export interface StreamChange {
   readonly claims: ReadonlyArray<UniqueClaim>
 }
 
+/** What an append tells: the revision that the stream has now. */
 export interface Appended {
   readonly revision: number
 }
 
+/** Which mandates of an organization are listed. */
 export interface MandateListQuery {
   readonly organization: string
   readonly state?: MandateStateName
@@ -161,6 +165,7 @@ export interface MandateListQuery {
   readonly limit: number
 }
 
+/** A page of the mandates of an organization. */
 export interface MandateList {
   /** The store's clock alone; the last event of a mandate shown may lie after it (`updatedAt`). */
   readonly now: Instant
@@ -178,6 +183,7 @@ export interface MandateList {
   readonly mandates: ReadonlyArray<MandateState>
 }
 
+/** Which authorizations of a mandate are listed. */
 export interface AuthorizationListQuery {
   readonly organization: string
   readonly mandate: string
@@ -187,6 +193,7 @@ export interface AuthorizationListQuery {
   readonly limit: number
 }
 
+/** A page of the authorizations of a mandate. */
 export interface AuthorizationList {
   /** As in `Loaded`. */
   readonly now: Instant
@@ -197,6 +204,7 @@ export interface AuthorizationList {
   readonly authorizations: ReadonlyArray<AuthorizationState>
 }
 
+/** Which events of a mandate are read. */
 export interface JournalQuery {
   readonly organization: string
   readonly mandate: string

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { type Stale, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import type { ConformanceReport } from "@svc/testkit/StoreConformance"
-import type { PortName } from "@svc/testkit/store-contract/ContractCases"
+import type { PortName } from "@svc/testkit/store-contract/PortNames"
 import { promiseMemory } from "../../test/PromiseMemory.ts"
 import type { PromiseStore } from "../PromiseStore.ts"
 import { checkStore, type MakeStore, type StoreTime, storeContract } from "./StoreContract.ts"

@@ -18,26 +18,13 @@ import { listContract } from "./ListContract.ts"
 import { loadContract } from "./LoadContract.ts"
 import { notificationContract } from "./NotificationContract.ts"
 import { organizationContract } from "./OrganizationContract.ts"
+import type { PortName } from "./PortNames.ts"
 import { sessionContract } from "./SessionContract.ts"
 import type { StoreClock, StoreIt } from "./StoreUnderTest.ts"
 import { subjectContract } from "./SubjectContract.ts"
 import { tenantContract } from "./TenantContract.ts"
 import { webhookContract } from "./WebhookContract.ts"
 import { webhookDeliveryContract } from "./WebhookDeliveryContract.ts"
-
-/** The ports of a store, by which the contract is divided. */
-export const PORT_NAMES = [
-  "MandateStore",
-  "SubjectStore",
-  "DueLeases",
-  "EventFeed",
-  "WebhookStore",
-  "Organizations",
-  "StoreCleaning",
-  "StoreHealth"
-] as const
-/** The name of a port of a store. */
-export type PortName = (typeof PORT_NAMES)[number]
 
 type Contract = (it: StoreIt, clock: StoreClock, another: AnotherStore | undefined) => void
 
