@@ -36,3 +36,20 @@ export const promiseMemory = async ({ now }: StoreTime): Promise<PromiseStore> =
     health: promised(StoreHealth)
   }
 }
+
+/** The same store as if it were in another thread: what goes in and what comes out is sent there and back. */
+export const posted = (store: PromiseStore): PromiseStore =>
+  Object.fromEntries(
+    Object.entries(store).map(([part, operations]) => [
+      part,
+      Object.fromEntries(
+        Object.entries(operations as Record<string, (...input: ReadonlyArray<unknown>) => unknown>).map(
+          ([name, operation]) => [
+            name,
+            async (...input: ReadonlyArray<unknown>) =>
+              structuredClone(await operation(...structuredClone(input)))
+          ]
+        )
+      )
+    ])
+  ) as unknown as PromiseStore

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { makeSoftwarePasskey, type SoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { promiseMemory } from "../../test/PromiseMemory.ts"
+import { posted, promiseMemory } from "../../test/PromiseMemory.ts"
 import { createCommitment, SvcError } from "../index.ts"
 import { memory } from "../memory.ts"
 import { instantOf } from "./ManualClock.ts"
@@ -206,11 +206,11 @@ describe("a test service", () => {
     await faulty.service.close()
   })
 
-  it("runs over a store of one's own, which shows its time", async () => {
+  it("runs over a store of one's own, which shows its time and may be in another thread", async () => {
     const times: Array<bigint> = []
     const { create, service, shop } = await begin({
       store: async (time) => {
-        const store = await promiseMemory(time)
+        const store = posted(await promiseMemory(time))
         const load: typeof store.mandates.load = (query) => {
           times.push(time.now())
           return store.mandates.load(query)

@@ -2,6 +2,7 @@ import { once } from "node:events"
 import { type AddressInfo, createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
+import { posted, promiseMemory } from "../../test/PromiseMemory.ts"
 import {
   checkLifecycle,
   checkLinearizability,
@@ -35,6 +36,13 @@ describe("the lifecycle over the API", () => {
       "authorization RESERVED > COMMITTED"
     ])
       assert.isAbove(transitions[transition] ?? 0, 0, transition)
+  })
+
+  it("is that of a service whose store is in another thread", async () => {
+    const apart = () =>
+      testService({ store: async (time) => posted(await promiseMemory(time)), logger: () => undefined })
+    const { transitions } = await checkLifecycle(apart, { numRuns: 3, seed: 1 })
+    assert.isAbove(transitions["authorization RESERVED > COMMITTED"] ?? 0, 0)
   })
 
   it("is tested against any fetch handler with a key, without a clock to move", async () => {
