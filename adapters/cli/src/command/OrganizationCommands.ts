@@ -229,7 +229,7 @@ const OPTIONS_HELP = `  --billing-account <reference>      required for live API
 
 const create: StoreCommand = {
   name: "organization create",
-  makesFolder: true,
+  makesFolder: () => true,
   help: helpOf(
     `svc organization create --name <name>: creates an organization and prints it.
 

@@ -69,7 +69,13 @@ const checkMasterKey = Effect.fnUntraced(function* (
   masterKeys: MasterKeys
 ) {
   const signing = signingKeyAt(keys, now)
-  if (signing === undefined) return
+  if (signing === undefined) {
+    return isMasterKeyLost
+      ? yield* usageFault(
+          "the store has no signing key that signs, so no master key is lost: see that SVC_STORE names the right database"
+        )
+      : undefined
+  }
   if (isMasterKeyLost) {
     return (yield* isOpenedBy(signing, masterKeys))
       ? yield* usageFault(
@@ -181,10 +187,18 @@ const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Plac
   }
 })
 
+/**
+ * Before the first server starts, a key in a key management service spares a deployment one in the store. Without a database
+ * there is no key to replace: who wants that has named another folder, and must not be told that it is done.
+ */
+const beginsDeployment = (words: ReadonlyArray<string>): boolean =>
+  words.some((word) => /^--kms(?:=|$)/u.test(word)) &&
+  !words.includes("--now") &&
+  !words.includes("--master-key-lost")
+
 const rotate: StoreCommand = {
   name: "signing-key rotate",
-  // Before the first server starts, it gives the deployment a key in a key management service and never another.
-  makesFolder: true,
+  makesFolder: beginsDeployment,
   help: helpOf(
     `svc signing-key rotate: publishes a new signing key at once. It signs after ${SIGNING_DELAY_SECONDS} s, when no cached key set
 lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a

@@ -416,6 +416,15 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const states = Effect.map(run("signing-key list"), ({ data }) =>
             data.map((key: { readonly state: string }) => key.state)
           )
+          // Nothing of a store without keys is lost: it is another one than was meant.
+          const [code, line] = yield* faultOf("signing-key rotate", [
+            "--now",
+            "--master-key-lost",
+            "--stored"
+          ])
+          assert.strictEqual(code, 64)
+          assert.match(line, /^the store has no signing key that signs, .* names the right database$/u)
+          assert.deepStrictEqual(yield* states, [])
           const first = yield* run("signing-key rotate")
           assert.deepStrictEqual(yield* states, ["signing"])
           const next = yield* run("signing-key rotate")

@@ -30,8 +30,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   readonly plan: (
     words: ReadonlyArray<string>
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
-  /** Whether the first use of an embedded store may be this command, which then makes its database. */
-  readonly makesFolder?: true
+  /** Whether the first use of an embedded store may be this command with these words, which then makes its database. */
+  readonly makesFolder?: (words: ReadonlyArray<string>) => boolean
   /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
   readonly textOf?: (answer: object) => string
   /** Whether what is printed is bad news, so that the command exits 1. */
@@ -114,7 +114,10 @@ export const asCommand = (command: StoreCommand): Command => ({
       const answer = yield* runStoreCommand(command, words, (work) =>
         Effect.provide(
           work,
-          storageLayer(store, { migrations: "require", requiresFolder: command.makesFolder !== true })
+          storageLayer(store, {
+            migrations: "require",
+            requiresFolder: command.makesFolder?.(words) !== true
+          })
         )
       ).pipe(Effect.provide(logToStandardError))
       yield* Console.log(printedText(command, words, answer, process.stdout.isTTY === true))

@@ -182,6 +182,12 @@ describe("svc", () => {
         ["organization", "update", ...of, "--name", "Shop"],
         ["api-key", "list", ...of],
         ["signing-key", "list"],
+        ["signing-key", "rotate"],
+        // An operator whose key leaked must not be told that another one signs, in a database that nobody else uses.
+        ["signing-key", "rotate", "--now"],
+        ["signing-key", "rotate", "--now", "--kms", "aws-kms:next"],
+        ["signing-key", "rotate", "--now", "--master-key-lost", "--stored"],
+        ["signing-key", "withdraw", "A".repeat(43), "--reason", "leaked"],
         ["master-key", "rewrap"],
         ["operator-log"],
         ["event", "list", ...of],
@@ -196,13 +202,13 @@ describe("svc", () => {
         assert.match(line, /^there is no database in \/\S+: see that SVC_STORE names the right folder/u)
       }
       assert.isFalse(existsSync(folder))
-      const begins = [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands].filter(
-        ({ makesFolder }) => makesFolder === true
-      )
-      assert.deepStrictEqual(
-        begins.map(({ name }) => name),
-        ["organization create", "signing-key rotate"]
-      )
+      const beginning = (...words: ReadonlyArray<string>) =>
+        [...organizationCommands, ...apiKeyCommands, ...signingKeyCommands]
+          .filter(({ makesFolder }) => makesFolder?.(words) === true)
+          .map(({ name }) => name)
+      assert.deepStrictEqual(beginning(), ["organization create"])
+      for (const words of [["--kms", "aws-kms:first"], ["--kms=aws-kms:first"]])
+        assert.deepStrictEqual(beginning(...words), ["organization create", "signing-key rotate"])
     })
   )
 
