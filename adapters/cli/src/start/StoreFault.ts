@@ -1,7 +1,7 @@
-import { getSystemErrorMap } from "node:util"
 import type { PostgresAddress } from "@svc/store-postgres/connection/PostgresUrl"
 import { databaseFault, describeDatabase } from "./DatabaseFault.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, temporaryFault } from "./StartFault.ts"
+import { describeSystemError } from "./SystemError.ts"
 
 /** The members of store failures that a message may use. */
 export interface StoreFailure {
@@ -76,11 +76,6 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
 
 const describePartitions = (partitions = 0): string =>
   partitions === 0 ? "no partitions" : `${partitions} partition${partitions === 1 ? "" : "s"}`
-
-const describeSystemError = (code: string): string => {
-  const message = [...getSystemErrorMap().values()].find(([name]) => name === code)?.[1]
-  return message === undefined ? code : `${code} (${message})`
-}
 
 const migrationFault = (
   { cause, migration }: StoreFailure,
