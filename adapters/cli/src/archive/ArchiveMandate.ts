@@ -17,6 +17,9 @@ const MANIFEST_FORMAT = "svc-mandate-archive-1"
 /** What is in the archive is not the evidence of the mandate as it ended. Nothing of the mandate may go. */
 export class ArchiveUnsound extends Data.TaggedError("ArchiveUnsound")<{ readonly line: string }> {}
 
+/** Another run has removed the mandate since it was listed, once it was in the archive of that run. */
+export class MandateRemoved extends Data.TaggedError("MandateRemoved")<Record<never, never>> {}
+
 export interface Archived {
   /** Whether it was there before, complete. */
   readonly wasThere: boolean
@@ -24,7 +27,7 @@ export interface Archived {
   readonly manifest: string
 }
 
-type Fault = ArchiveUnsound | StartFault | StoreUnavailable
+type Fault = ArchiveUnsound | MandateRemoved | StartFault | StoreUnavailable
 
 const bytesOf = (value: unknown): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(`${JSON.stringify(value)}\n`)
@@ -58,7 +61,7 @@ const currentEvidence = Effect.fnUntraced(function* (
   const envelope = yield* readEvidence({ organization, mandateId }).pipe(
     Effect.catchTags({
       SignerUnavailable: () => Effect.fail(temporaryFault("no signing key can be used now")),
-      NotFound: () => Effect.fail(new ArchiveUnsound({ line: `${mandateId} is not there any more` })),
+      NotFound: () => Effect.fail(new MandateRemoved()),
       HistoryChanged: (fault) => Effect.die(fault),
       OrganizationUnknown: (fault) => Effect.die(fault)
     })

@@ -106,6 +106,7 @@ export const archiveEnded = Effect.fn("archiveEnded")(function* (
       const { mandate } = ended
       const archived = yield* Effect.result(archiveMandate(place, organization, ended))
       if (Result.isFailure(archived)) {
+        if (archived.failure._tag === "MandateRemoved") return false
         if (archived.failure._tag !== "ArchiveUnsound") return yield* Effect.fail(archived.failure)
         result.failed.push({ mandate, reason: archived.failure.line })
         return false

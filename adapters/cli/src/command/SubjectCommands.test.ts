@@ -5,6 +5,8 @@ import { assert, layer } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import type { Randomness } from "@svc/domain/ports/Randomness"
+import type { Signer } from "@svc/domain/ports/Signer"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { preparedStore } from "@svc/store-postgres/test/PreparedPglite"
@@ -12,6 +14,7 @@ import { cancelReport, harnessOrganization, makeCaller, proposalBody } from "@sv
 import { DAY, followingChange, newIdentifier, newPasskey, newSubject } from "@svc/testkit/StoreFixtures"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { besideStore, monthlyBody } from "../../test/SampleData.ts"
+import type { ArchivePlace } from "../archive/ArchivePlace.ts"
 import { folderArchive } from "../archive/FolderArchive.ts"
 import { signerOf } from "./ArchiveCommands.ts"
 import { runStoreCommand } from "./StoreCommand.ts"
@@ -160,6 +163,45 @@ layer(Layer.merge(store, besideStore), { excludeTestServices: true, timeout: "12
           assert.strictEqual((yield* caller.read(open)).state, "REVOKED")
           assert.strictEqual((yield* caller.read(others)).state, "PENDING_APPROVAL")
         })
+    )
+
+    it.effect(
+      "goes on where another run removes a mandate that it is at, which is no fault of the archive",
+      () =>
+        Effect.gen(function* () {
+          const caller = yield* newCaller
+          const mandates = [yield* created(caller), yield* created(caller)]
+          for (const mandate of mandates) yield* caller.revoke(mandate)
+          const [root, others] = [yield* folder, yield* folder]
+          const { now } = yield* (yield* MandateStore).load({ organization: caller.organization.id })
+          const erasing = {
+            organization: caller.organization,
+            subjectReference: SUBJECT,
+            endedBefore: now + DAY
+          }
+          const context = yield* Effect.context<PostgresPorts | Signer | Randomness>()
+          const other = yield* Effect.cached(
+            Effect.provideContext(eraseSubject(folderArchive(others), erasing), context)
+          )
+          const place = folderArchive(root)
+          const late: ArchivePlace = {
+            ...place,
+            read: (name) => Effect.andThen(Effect.orDie(other), place.read(name))
+          }
+          const erased = yield* eraseSubject(late, erasing)
+          assert.deepInclude(yield* other, { removed: 2, failed: [] })
+          assert.deepInclude(erased, { archived: 0, removed: 0, kept: [], failed: [], left: [] })
+        })
+    )
+
+    it.effect("revokes a mandate whatever idempotency keys of the organization are taken", () =>
+      Effect.gen(function* () {
+        const caller = yield* newCaller
+        const live = yield* created(caller)
+        yield* caller.create({ ...monthlyBody(), subject_reference: "user_other" }, `svc-erase-${live}`)
+        const words = ["--organization", caller.organization.id, "--subject", SUBJECT, "--to", yield* folder]
+        assert.deepInclude(yield* run([...words, "--yes"]), { revoked: [live] })
+      })
     )
 
     it.effect("refuses what it cannot do", () =>

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { MandateStore, type StoreUnavailable } from "@svc/domain/ports/MandateStore"
@@ -137,7 +138,8 @@ const revokeLive = Effect.fnUntraced(function* (erasing: Erasing) {
   for (const { id } of (yield* mandatesOf(erasing)).filter(isLive)) {
     yield* revokeMandate({
       organization,
-      idempotencyKey: `svc-erase-${id}`,
+      // One that nobody else can have taken. A revocation needs no other one to be repeated.
+      idempotencyKey: `svc-erase-${randomUUID()}`,
       body: { reason: REASON },
       mandateId: id
     }).pipe(
