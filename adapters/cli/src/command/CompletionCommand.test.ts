@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect } from "effect"
+import { ConfigProvider, Console, Effect } from "effect"
+import type { StartFault } from "../start/StartFault.ts"
 import { COMMANDS } from "./CommandList.ts"
 import { svc } from "./SvcCommand.ts"
 
@@ -13,6 +14,16 @@ const scriptFor = (shell: string) =>
     })
     return lines.join("\n")
   })
+
+/** Why a command does not start, where nothing is set. */
+const faultOf = (words: ReadonlyArray<string>) =>
+  Effect.flip(
+    Effect.provideService(
+      svc(words).run as Effect.Effect<unknown, StartFault>,
+      ConfigProvider.ConfigProvider,
+      ConfigProvider.fromEnv({ env: {} })
+    )
+  )
 
 /** What a shell offers for each list of words, the last of which is begun. One shell is asked for all of them. */
 type Offers = (
@@ -99,9 +110,23 @@ describe("svc completion", () => {
     })
   )
 
+  it.effect("offers no option that its command does not know", () =>
+    Effect.gen(function* () {
+      const offered = (yield* scriptFor("bash")).matchAll(/^ {4}'(.+)'\) words='(.*)' ;;$/gmu)
+      const known = new Set(COMMANDS.map(({ name }) => name))
+      for (const [, name = "", words = ""] of offered) {
+        if (!known.has(name)) continue
+        for (const option of words.split(" ").filter((word) => /^--(?!help$)/u.test(word))) {
+          const { line } = yield* faultOf([...name.split(" "), option, "x"])
+          assert.notInclude(line, "unknown option", `svc ${name}`)
+        }
+      }
+    })
+  )
+
   it.effect("knows no other shell", () =>
     Effect.gen(function* () {
-      const fault = yield* Effect.flip(svc(["completion", "csh"]).run)
+      const fault = yield* faultOf(["completion", "csh"])
       assert.deepInclude(fault, { exitCode: 64, line: "the shell must be one of bash, zsh, fish" })
     })
   )

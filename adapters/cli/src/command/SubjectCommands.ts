@@ -198,8 +198,8 @@ const erase: StoreCommand = {
     `svc subject erase --organization <id> --subject <text>: what is on record of an end user, and with --yes its erasure, as far as
 it goes. Without --yes it changes nothing, and prints what it would do.
 
-With --yes it revokes the mandates that are live, in the name of the organization, retires the passkeys, and then does with the
-mandates that have ended what svc mandate archive --delete does: their signed evidence is written to the place and verified,
+With --yes it revokes the mandates that are live, in the name of the organization, retires the passkeys, and then archives and
+removes the mandates that have ended as svc mandate archive does: their signed evidence is written to the place and verified,
 and their rows go, for good. "left" names the mandates that are to go with a later run: live ones, which were made meanwhile;
 those with an authorization that can still be reported (open); those that ended less than a day ago (ended_recently). "kept"
 names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere.
