@@ -1,3 +1,4 @@
+import { pathToFileURL } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { commandLine, parametersOf, propertyName, runAgain, type Started } from "./RunParameters.ts"
 
@@ -42,6 +43,23 @@ describe("what runs a failure again", () => {
     )
     assert.strictEqual(at("file:///shop/life.test.ts?t=1:5:91"), "npx vitest run life.test.ts")
     assert.strictEqual(at("/shop/Check.ts:5:91"), "npx vitest run")
+    for (const place of [
+      "old (1)/it's.test.ts",
+      "at (file/a.test.ts",
+      "async/a.test.ts",
+      "a.test.ts (1)/b.spec.ts"
+    ]) {
+      const named = `npx vitest run ${/[ (']/u.test(place) ? `'${place.replace("'", "'\\''")}'` : place}`
+      for (const frame of [
+        `/shop/${place}:5:91`,
+        `async /shop/${place}:5:91`,
+        `async run (/shop/${place}:5:91)`
+      ])
+        assert.strictEqual(at(frame), named, frame)
+      const url = pathToFileURL(`/shop/${place}`).href
+      for (const frame of [`${url}:5:91`, `async ${url}:5:91`, `run [as it] (${url}:5:91)`])
+        assert.strictEqual(at(frame), named, frame)
+    }
   })
 
   it("is meant for one property, and lets the others of the program run as ever", () => {

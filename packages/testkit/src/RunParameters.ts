@@ -78,8 +78,12 @@ const thisProgram = (stack: string): Started => ({
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
-/** A line of a stack whose file is one of tests: `at name (file:1:2)`, or without a name. */
-const TEST_FRAME = /^\s*at (?:.*\()?(.*\.(?:test|spec)\.[cm]?[jt]sx?)(?:\?.*)?:\d+:\d+\)?$/mu
+/**
+ * A line of a stack whose file is one of tests: `at name (file:1:2)`, or without a name. The file is a URL or an absolute path,
+ * so that parentheses in it are not taken for those around it.
+ */
+const TEST_FRAME =
+  /^\s*at (?:async )?(?:.*? \()??((?:file:|\/|[A-Za-z]:[\\/]).*\.(?:test|spec)\.[cm]?[jt]sx?)(?:\?.*)?:\d+:\d+\)?$/mu
 
 /** The file of tests that something was called from, as the stack shows it. */
 const testFileOf = ({ directory, stack }: Started): string | undefined => {
