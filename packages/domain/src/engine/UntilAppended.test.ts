@@ -3,8 +3,8 @@ import { commitReport, makeCaller, proposalBody, recurringBody } from "@svc/test
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { MandateStore, Stale } from "../ports/MandateStore.ts"
-import { RACES_BEFORE_TURN, TURN_PATIENCE_SECONDS } from "./UntilAppended.ts"
+import { ClaimTaken, MandateStore, OutOfTime, Stale, StoreUnavailable } from "../ports/MandateStore.ts"
+import { isRace, RACES_BEFORE_TURN, TURN_PATIENCE_SECONDS } from "./UntilAppended.ts"
 
 const caller = makeCaller()
 
@@ -172,4 +172,18 @@ describe("a write that lost races (part 3)", () => {
       assert.strictEqual(resource.state, "EXPIRED")
     }).pipe(Effect.provide(contestedPrograms))
   )
+})
+
+it("a race is lost where another append came first, and in no other failure", () => {
+  const holder = { fingerprint: "", resource: "mnd_1" }
+  for (const race of [
+    new Stale(),
+    new OutOfTime(),
+    new ClaimTaken({ kind: "commitment", name: "one", holder })
+  ]) {
+    assert.isTrue(isRace(race))
+  }
+  for (const other of [new StoreUnavailable({}), {}, null, undefined, "Stale", 7]) {
+    assert.isFalse(isRace(other))
+  }
 })

@@ -18,7 +18,7 @@ import {
 } from "../engine/EvidenceReads.ts"
 import { MandateStore } from "../ports/MandateStore.ts"
 import { Signer } from "../ports/Signer.ts"
-import { openEvidence } from "./Evidence.ts"
+import { openContinuation, openEvidence } from "./Evidence.ts"
 
 const caller = makeCaller()
 
@@ -136,6 +136,21 @@ describe("evidence that is taken piece by piece", () => {
       assert.isAbove(pieces.length, 10)
       for (const piece of pieces.slice(0, -1)) assert.strictEqual(piece.length % 4, 0)
       assert.isTrue(pieces.every((piece) => piece.length <= 65_536))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("says of what format it is, and about how long", () =>
+    Effect.gen(function* () {
+      const mandate = yield* longMandate
+      const named = { organization: caller.organization.id, mandateId: mandate }
+      const { payloadText } = yield* verified(mandate)
+      const whole = yield* openEvidence(named)
+      const half = yield* openContinuation({ ...named, afterSeq: 10 })
+      assert.deepStrictEqual([whole.format, half.format], ["svc.evidence.v1", "svc.evidence.continuation.v1"])
+      const length = new TextEncoder().encode(payloadText).length
+      assert.approximately(whole.estimatedBytes, length, length / 20)
+      assert.isBelow(half.estimatedBytes, whole.estimatedBytes)
+      assert.isAbove(half.estimatedBytes, 0)
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

@@ -156,6 +156,36 @@ describe("a new mandate (part 4)", () => {
   )
 })
 
+it.effect(
+  "the table of each time zone covers the periods that name it, and not those of others (part 4)",
+  () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const zones = yield* TimeZones
+      const asked: Array<readonly [string, bigint]> = []
+      const period = { max_amount: 100, alignment: "MANDATE" }
+      const periods = [
+        { ...period, unit: "DAY" },
+        { ...period, unit: "WEEK", time_zone: "Europe/Berlin" }
+      ]
+      const { resource } = yield* caller.create(recurringBody({ periods })).pipe(
+        Effect.provideService(TimeZones, {
+          ...zones,
+          table: (request) => {
+            asked.push([request.name, request.to])
+            return zones.table(request)
+          }
+        })
+      )
+      const end = instant(resource.window.ends_at)
+      const day = 86_400_000_000_000n
+      assert.deepStrictEqual(asked, [
+        ["UTC", end + day],
+        ["Europe/Berlin", end + 7n * day]
+      ])
+    }).pipe(Effect.provide(memoryPrograms()))
+)
+
 describe("a time zone that has a name and no table", () => {
   it.effect("is refused at the first period that names it", () =>
     Effect.gen(function* () {

@@ -66,6 +66,8 @@ describe("the passkeys of a subject (part 6)", () => {
       const rest = yield* list(2, first.next_cursor ?? "")
       assert.deepStrictEqual([rest.data, rest.has_more], [all.data.slice(1), false])
       assert.strictEqual(yield* tagOf(list(1, "another")), "InvalidCursor")
+      const foreign = { organization, subjectReference: "user_9", limit: 1, cursor: first.next_cursor ?? "" }
+      assert.strictEqual(yield* tagOf(listPasskeys(foreign)), "InvalidCursor")
     }).pipe(Effect.provide(everyone().layer))
   )
 

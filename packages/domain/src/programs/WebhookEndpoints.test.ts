@@ -162,6 +162,8 @@ describe("a webhook endpoint", () => {
       const rest = yield* list(2, first.next_cursor ?? "")
       assert.deepStrictEqual([ids(rest), rest.has_more], [older, false])
       assert.strictEqual(yield* tagOf(list(1, "another")), "InvalidCursor")
+      const foreign = { organization: newIdentifier("org_"), limit: 1, cursor: first.next_cursor ?? "" }
+      assert.strictEqual(yield* tagOf(listWebhookEndpoints(foreign)), "InvalidCursor")
     }).pipe(Effect.provide(programs()))
   )
 

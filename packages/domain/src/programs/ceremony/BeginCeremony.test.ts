@@ -99,6 +99,14 @@ describe("beginCeremony", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
+  it.effect("keeps the browser's cookie for an hour after the session's end", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const browser = browserOf(yield* openSession(caller, mandate))
+      assert.strictEqual((yield* browser.ceremony()).bind?.maxAgeSeconds, 300 + 3600)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
   it.effect("lets one of several browsers that begin at once have the session", () =>
     Effect.gen(function* () {
       const { session } = yield* enrolled
