@@ -40,13 +40,40 @@ describe.skipIf(server?.own === undefined)("the roles of deploy/compose.yaml", (
   const asRole = (username: string) =>
     Object.assign(new URL(server!.url), { username, pathname: "/svc" }).href
 
-  it("let the one migrate and the other serve, which can change no table", async () => {
-    const secrets = { svc_owner_password: "that of 'the owner'", svc_password: "that of who serves" }
+  const script = readFileSync(join(ROOT, "deploy/postgres/roles.sql"), "utf8")
+  writeFileSync(join(folder, "roles.sql"), script.replaceAll("/run/secrets", folder))
+  const makeRoles = (secrets: Readonly<Record<string, string>>) => {
     for (const [name, value] of Object.entries(secrets)) writeFileSync(join(folder, name), `${value}\n`)
-    const script = readFileSync(join(ROOT, "deploy/postgres/roles.sql"), "utf8")
-    writeFileSync(join(folder, "roles.sql"), script.replaceAll("/run/secrets", folder))
-    const words = ["-v", "ON_ERROR_STOP=1", "--no-psqlrc", "--dbname", server!.url, "--file", "roles.sql"]
-    const made = await run("psql", words)
+    return run("psql", [
+      "-v",
+      "ON_ERROR_STOP=1",
+      "--no-psqlrc",
+      "--dbname",
+      server!.url,
+      "--file",
+      "roles.sql"
+    ])
+  }
+
+  it("are not made without a password, with which nobody could log in", async () => {
+    for (const secrets of [
+      { svc_owner_password: "that of the owner" },
+      { svc_owner_password: "", svc_password: "that of who serves" }
+    ]) {
+      const refused = await makeRoles(secrets)
+      assert.notStrictEqual(refused.code, 0, refused.text)
+      assert.match(refused.text, /svc_owner_password or svc_password is empty or cannot be read/u)
+      assert.notInclude(refused.text, "that of")
+    }
+    const roles = "select count(*)::text as roles from pg_roles where rolname in ('svc', 'svc_owner')"
+    assert.deepStrictEqual(await rowOf(server!.url, roles), { roles: "0" })
+  })
+
+  it("let the one migrate and the other serve, which can change no table", async () => {
+    const made = await makeRoles({
+      svc_owner_password: "that of \"'the\\ $owner'\": $(id) `id` :password",
+      svc_password: "that of who serves"
+    })
     assert.strictEqual(made.code, 0, made.text)
     const roles = "select count(*)::text as roles from pg_authid where rolname in ('svc', 'svc_owner')"
     const plain = "and rolpassword like 'SCRAM-SHA-256$%' and not (rolsuper or rolcreatedb or rolcreaterole)"
