@@ -117,7 +117,8 @@ export const makeConformance = <E>(
       outcome,
       ...(error === undefined ? {} : { detail: wordsOf(error) })
     }
-    results.set(each, result)
+    // A rule that was broken once does not hold, also where the runner tries it again and it passes.
+    if (results.get(each)?.outcome !== "failed") results.set(each, result)
     return { result, error }
   }
   const resultOf = (each: ContractCase): CaseResult =>

@@ -117,6 +117,37 @@ describe("the contract of stores", () => {
     )
   })
 
+  it("finds a rule broken that failed once, even if a runner tries again and it passes", async () => {
+    const runner = makeRunner()
+    const reports: Array<ConformanceReport> = []
+    let calls = 0
+    const flaky = async (time: StoreTime): Promise<PromiseStore> => {
+      const store = await promiseMemory(time)
+      const put: typeof store.organizations.put = async (...given) => {
+        calls += 1
+        if (calls === 1) throw new Error("lost")
+        return store.organizations.put(...given)
+      }
+      return { ...store, organizations: { ...store.organizations, put } }
+    }
+    storeContract("flaky", flaky, {
+      only: ["Organizations"],
+      report: (report) => reports.push(report),
+      runner
+    })
+    const failures: Array<unknown> = []
+    for (const test of runner.tests) {
+      await test().catch(async (error: unknown) => {
+        failures.push(error)
+        await test()
+      })
+    }
+    for (const end of runner.ends) await end()
+    assert.lengthOf(failures, 1)
+    assert.strictEqual(reports[0]?.conforms, false)
+    assert.strictEqual(reports[0]?.ports.Organizations?.failed, 1)
+  })
+
   it("throws what is wrong with its options, and names the ports", async () => {
     const runner = makeRunner()
     const faultOf = (options: object, makeStore: unknown = promiseMemory): string => {
