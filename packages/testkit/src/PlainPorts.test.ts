@@ -1,3 +1,4 @@
+import { runInNewContext } from "node:vm"
 import { assert, describe, it } from "@effect/vitest"
 import { type ClaimName, MandateStore } from "@svc/domain/ports/MandateStore"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
@@ -13,6 +14,16 @@ describe("plain data", () => {
     const plain = { a: [1n, null, undefined, "x", true, { b: new Map([["c", { d: 1 }]]) }] }
     assert.isUndefined(firstNotPlain(plain, "it"))
     assert.deepStrictEqual(structuredClone(plain), plain)
+    // Test runners run files in a context of their own, and structuredClone makes its copies in another.
+    assert.isUndefined(firstNotPlain(runInNewContext("({ a: [{ b: new Map([['c', [{}]]]) }] })"), "it"))
+    assert.strictEqual(
+      firstNotPlain(runInNewContext("new Map([['c', [new (class Row extends Array {})()]]])"), "it"),
+      'it.get("c")[0] is an instance of Row'
+    )
+    assert.strictEqual(
+      firstNotPlain(runInNewContext("({ at: new Date(0) })"), "it"),
+      "it.at is an instance of Date"
+    )
     assert.strictEqual(firstNotPlain({ a: [{ b: () => 1 }] }, "it"), "it.a[0].b is a function")
     assert.strictEqual(firstNotPlain(new Map([["k", Symbol()]]), "it"), 'it.get("k") is a symbol')
     assert.strictEqual(firstNotPlain({ at: new Date(0) }, "it"), "it.at is an instance of Date")

@@ -1,3 +1,4 @@
+import { types } from "node:util"
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
@@ -12,8 +13,14 @@ import { Context, Effect, type Exit, Layer } from "effect"
 /** Values that have no members of their own. */
 const PRIMITIVES = new Set(["undefined", "boolean", "number", "bigint", "string"])
 
-/** What objects of data are made of; `null` for those without a prototype. */
-const PLAIN_PROTOTYPES: ReadonlySet<unknown> = new Set([Object.prototype, Array.prototype, null])
+/** Whether an object is a list or has no class, in whatever context of Node it was made. */
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // The prototype of lists is one itself; that of a class which extends them is not.
+  return Array.isArray(value)
+    ? Array.isArray(prototype)
+    : prototype === null || Object.getPrototypeOf(prototype) === null
+}
 
 /**
  * The first part of a value that `structuredClone` would refuse or change, in words: data is texts, numbers, booleans, lists,
@@ -22,15 +29,14 @@ const PLAIN_PROTOTYPES: ReadonlySet<unknown> = new Set([Object.prototype, Array.
 export const firstNotPlain = (value: unknown, place: string): string | undefined => {
   if (value === null || PRIMITIVES.has(typeof value)) return undefined
   if (typeof value !== "object") return `${place} is a ${typeof value}`
-  if (value instanceof Map) {
+  if (types.isMap(value)) {
     for (const [key, entry] of value) {
       const found = firstNotPlain(entry, `${place}.get(${JSON.stringify(key)})`)
       if (found !== undefined) return found
     }
     return undefined
   }
-  if (!PLAIN_PROTOTYPES.has(Object.getPrototypeOf(value)))
-    return `${place} is an instance of ${value.constructor.name}`
+  if (!isPlain(value)) return `${place} is an instance of ${value.constructor.name}`
   for (const [name, entry] of Object.entries(value)) {
     const found = firstNotPlain(entry, Array.isArray(value) ? `${place}[${name}]` : `${place}.${name}`)
     if (found !== undefined) return found
