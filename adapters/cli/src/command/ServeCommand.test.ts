@@ -59,7 +59,14 @@ describe("svc serve", () => {
     () =>
       Effect.gen(function* () {
         const folder = yield* preparedPglite
-        assert.deepStrictEqual(warnings(yield* served(folder)), [])
+        // So a deployment begins, and so does one whose SVC_STORE is mistyped.
+        const lines = yield* served(folder)
+        assert.deepStrictEqual(warnings(lines), [])
+        const empty = /^the database has no organization, .* see that SVC_STORE names the right database$/u
+        assert.lengthOf(
+          lines.filter(({ level, message }) => level === "info" && empty.test(message)),
+          1
+        )
         yield* makeOrganization(folder, "test")
         const [warning, ...others] = warnings(yield* served(folder))
         assert.deepStrictEqual(others, [])
@@ -69,7 +76,9 @@ describe("svc serve", () => {
           /^no organization of the database is of the environment live, .* svc organization create/u
         )
         yield* makeOrganization(folder, "live")
-        assert.deepStrictEqual(warnings(yield* served(folder)), [])
+        const all = yield* served(folder)
+        assert.deepStrictEqual(warnings(all), [])
+        assert.isFalse(all.some(({ message }) => empty.test(message)))
       }).pipe(Effect.scoped),
     TIMEOUT_MILLISECONDS
   )

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { serverConfig } from "../config/Config.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import * as JsonLog from "../start/JsonLog.ts"
-import { warnIfNoneIsServed } from "../start/ServedOrganizations.ts"
+import { tellIfNoneIsServed } from "../start/ServedOrganizations.ts"
 import { instrumentsOf } from "../start/Telemetry.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
@@ -22,7 +22,7 @@ const serve = Effect.fnUntraced(function* (hasWorker: boolean) {
     })
   )
   // An outage since the start is told by the probes, and does not end it.
-  const checked = Effect.catchTag(warnIfNoneIsServed(config.environment), "StoreUnavailable", (fault) =>
+  const checked = Effect.catchTag(tellIfNoneIsServed(config.environment), "StoreUnavailable", (fault) =>
     Effect.logWarning("the organizations could not be read at the start", fault)
   )
   const startAndStopLogs = Layer.effectDiscard(

@@ -32,13 +32,20 @@ export const noneServed = (environment: Environment) => ({
   remedy: `run svc organization create with SVC_ENVIRONMENT=${environment}; if the database is that of another deployment, name this one's in SVC_STORE`
 })
 
-/** Logs a warning where a server would refuse every API key that there is. A store without a directory says nothing. */
-export const warnIfNoneIsServed = Effect.fnUntraced(function* (environment: Environment) {
+const EMPTY =
+  "the database has no organization, so every API key is refused: run svc organization create, or if there are organizations, see that SVC_STORE names the right database"
+
+/**
+ * Logs a warning where a server would refuse every API key that there is, and a line where there is none, as in a new
+ * deployment. A store without a directory says nothing.
+ */
+export const tellIfNoneIsServed = Effect.fnUntraced(function* (environment: Environment) {
   const directory = yield* Effect.serviceOption(OrganizationDirectory)
   if (Option.isNone(directory)) return
   const organizations = yield* listedOrganizations((one) => one.environment === environment).pipe(
     Effect.provideService(OrganizationDirectory, directory.value)
   )
+  if (organizations.length === 0) return yield* Effect.logInfo(EMPTY)
   if (!isNoneServed(environment, organizations)) return
   const { found, remedy } = noneServed(environment)
   yield* Effect.logWarning(`${found}: ${remedy}`).pipe(
