@@ -520,7 +520,7 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a
 restart. Withdraw a compromised key instead (svc signing-key withdraw). While a key is pending, another is refused (75). The
 new key is sealed under SVC_MASTER_KEY, which must be the one that sealed the current signing key, so that every server can
-open it.
+open it. In a store without signing keys it makes the first one, which signs at once, and says so ("first": true).
 
   --now         for a suspected compromise: the new key signs at once, and a pending key is withdrawn
   --kms <key>   a key in a key management service: aws-kms:<ARN> (ECC_NIST_P256, SIGN_VERIFY), or

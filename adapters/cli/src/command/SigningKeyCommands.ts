@@ -183,6 +183,8 @@ const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Plac
   return {
     kid: key.publicJwk.kid,
     signs_from: formatNanos(signsFrom),
+    // Who meant to replace a key has named another database.
+    ...(known.keys.length === 0 ? { first: true } : {}),
     ...(yield* lostSecrets(place, masterKeys))
   }
 })
@@ -204,7 +206,7 @@ const rotate: StoreCommand = {
 lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a
 restart. Withdraw a compromised key instead (svc signing-key withdraw). While a key is pending, another is refused (75). The
 new key is sealed under SVC_MASTER_KEY, which must be the one that sealed the current signing key, so that every server can
-open it.
+open it. In a store without signing keys it makes the first one, which signs at once, and says so ("first": true).
 
   --now         for a suspected compromise: the new key signs at once, and a pending key is withdrawn
 ${PLACE_HELP}
