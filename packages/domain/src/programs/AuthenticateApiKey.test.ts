@@ -66,6 +66,40 @@ describe("authenticateApiKey", () => {
     }).pipe(Effect.provide(ports()))
   )
 
+  it.effect("asks the store to record a use only when the last one is an hour old", () =>
+    Effect.gen(function* () {
+      const { text } = yield* stored()
+      const organizations = yield* Organizations
+      let asked = 0
+      const use = authenticateApiKey(text).pipe(
+        Effect.provideService(Organizations, {
+          ...organizations,
+          recordApiKeyUse: (given) => {
+            asked += 1
+            return organizations.recordApiKeyUse(given)
+          }
+        }),
+        Effect.map(() => asked)
+      )
+      assert.deepStrictEqual([yield* use, yield* use], [1, 1])
+      yield* TestClock.adjust("3599 seconds")
+      assert.strictEqual(yield* use, 1)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* use, 2)
+    }).pipe(Effect.provide(ports()))
+  )
+
+  it.effect("refuses what is no secret, or one that was wiped", () =>
+    Effect.gen(function* () {
+      const { text } = yield* stored()
+      const wiped = Redacted.make("svc_test_")
+      Redacted.wipeUnsafe(wiped)
+      for (const given of [Redacted.value(text), undefined, Redacted.make(7), wiped]) {
+        assert.strictEqual(yield* tagOf(authenticateApiKey(given as never)), "ApiKeyInvalid")
+      }
+    }).pipe(Effect.provide(ports()))
+  )
+
   it.effect("lets a key in though its use cannot be recorded", () =>
     Effect.gen(function* () {
       const { organization, text } = yield* stored()
