@@ -7,7 +7,7 @@ import { type CheckedTarget, hostOf } from "./TargetGuard.ts"
 
 /** An exchange that ended without a status; `cause` is for the operator's log alone. */
 export class ExchangeFailed extends Data.TaggedError("ExchangeFailed")<{
-  readonly error: Exclude<AttemptError, "target_refused" | "worker_lost">
+  readonly error: Exclude<AttemptError, "target_refused" | "secret_unavailable" | "worker_lost">
   readonly cause?: unknown
 }> {}
 

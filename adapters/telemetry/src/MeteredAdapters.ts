@@ -41,6 +41,12 @@ export const meteredTransport = ({
     }))
   )
 
+/** Counts attempts that ended before anything was sent. They took no time, so no duration is observed. */
+export const countUnsentAttempts =
+  ({ webhooks: { attempts } }: ServiceMetrics) =>
+  (result: AttemptResult): void =>
+    attempts.add(1, resultOfAttempt(result))
+
 /** The same signer, with its signatures counted. */
 export const meteredSigner = ({
   security: { signatures }

@@ -1,10 +1,16 @@
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { StoreStatistics } from "@svc/domain/ports/StoreStatistics"
+import { UnsentAttempts } from "@svc/domain/workers/WebhookWorker"
 import { RequestObserver } from "@svc/http-server/http/RequestObserver"
 import { KeyManagementObserver } from "@svc/kms/KeyManagementObserver"
 import { StoreObserver, type StoreReading } from "@svc/store-postgres/connection/StoreObserver"
 import { meterRequests } from "@svc/telemetry/HttpMetrics"
-import { meteredIdentityVerifier, meteredSigner, meteredTransport } from "@svc/telemetry/MeteredAdapters"
+import {
+  countUnsentAttempts,
+  meteredIdentityVerifier,
+  meteredSigner,
+  meteredTransport
+} from "@svc/telemetry/MeteredAdapters"
 import { meteredStore } from "@svc/telemetry/MeteredStore"
 import { type MetricFamilies, makeMetricFamilies } from "@svc/telemetry/MetricFamilies"
 import { resultOf, timed } from "@svc/telemetry/Outcome"
@@ -71,6 +77,7 @@ export const makeMetering = (): Metering => {
     observers: Layer.mergeAll(
       Layer.succeed(RequestObserver)(meterRequests(metrics.http)),
       Layer.succeed(StoreObserver)(observeStore(metrics)),
+      Layer.succeed(UnsentAttempts)(countUnsentAttempts(metrics)),
       Layer.succeed(KeyManagementObserver)(observeKeyManagement(metrics))
     ),
     beside: Layer.merge(watchStoreIfPossible(metrics), Layer.effectDiscard(watchProcess(families, version())))

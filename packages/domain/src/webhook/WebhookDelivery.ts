@@ -20,7 +20,8 @@ export interface AttemptResult {
 
 /**
  * Why an attempt has no status, in classes that reveal nothing of the operator's network (part 8). `worker_lost` is for
- * an attempt whose worker never reported a result; a transport does not return it.
+ * an attempt whose worker never reported a result, and `secret_unavailable` for one that could not be signed; a transport
+ * returns neither.
  */
 export type AttemptError =
   | "target_refused"
@@ -28,6 +29,7 @@ export type AttemptError =
   | "tls_failed"
   | "timeout"
   | "response_invalid"
+  | "secret_unavailable"
   | "worker_lost"
 
 /** An attempt that has ended. */

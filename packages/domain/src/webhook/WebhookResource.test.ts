@@ -52,6 +52,7 @@ describe("what is shown of webhooks", () => {
       tls_failed: true,
       timeout: true,
       response_invalid: true,
+      secret_unavailable: true,
       worker_lost: true
     }
     for (const [schema, names] of [

@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { singleBody } from "@svc/testkit/ProgramHarness"
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
 import { ARRIVED, FAILED, isAuthentic, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import {
   listWebhookDeliveries,
@@ -20,6 +21,7 @@ import {
   attemptDueDeliveries,
   isWebhookCapacity,
   makeWakeUp,
+  UnsentAttempts,
   webhookWorker
 } from "./WebhookWorker.ts"
 
@@ -244,6 +246,64 @@ describe("an endpoint that fails", () => {
       })
     )
   )
+})
+
+describe("an endpoint whose secret the master key does not open", () => {
+  it.effect("has failed attempts, logged once, until it has another secret", () => {
+    const unsent: Array<string> = []
+    const logged: Array<string> = []
+    return story(
+      (receivers) =>
+        Effect.gen(function* () {
+          const { id } = (yield* caller.register()).resource
+          const sealer = yield* SecretSealer
+          const losing = SecretSealer.of({
+            seal: sealer.seal,
+            open: (context, sealed) =>
+              context.version === 1
+                ? Effect.fail(new SealBroken({ purpose: context.purpose }))
+                : sealer.open(context, sealed)
+          })
+          yield* Effect.forkScoped(
+            webhookWorker.pipe(
+              Effect.provideService(SecretSealer, losing),
+              Effect.provideService(UnsentAttempts, (result) => unsent.push(result.error ?? "")),
+              Effect.provide(
+                Logger.layer([
+                  Logger.make(({ message }) => logged.push([message].flat().map(String).join(" ")))
+                ])
+              )
+            )
+          )
+          yield* happen
+          yield* happen
+          yield* tick
+          yield* happen
+          yield* tick
+          const failed = yield* deliveriesOf(id)
+          assert.deepStrictEqual(
+            failed.map(({ attempts, state }) => [state, ...attempts.map(({ error }) => error)]),
+            Array.from({ length: 3 }, (): Array<string | undefined> => ["pending", "secret_unavailable"])
+          )
+          assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 3)
+          assert.deepStrictEqual(
+            unsent,
+            failed.map(() => "secret_unavailable")
+          )
+          assert.deepStrictEqual(logged, [
+            `the master key does not open the secret of ${id}, so nothing is sent to it; have its owner rotate it`
+          ])
+          assert.lengthOf(receivers.received, 0)
+
+          const { secret } = (yield* caller.rotate(id)).resource
+          yield* TestClock.adjust("40 seconds")
+          assert.lengthOf(receivers.received, 3)
+          assert.isTrue(receivers.received.every((each) => isAuthentic(secret!, each)))
+          assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
+        }),
+      false
+    )
+  })
 })
 
 describe("organizations", () => {

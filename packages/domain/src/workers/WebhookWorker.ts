@@ -4,7 +4,7 @@ import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Randomness } from "../ports/Randomness.ts"
-import { type SealBroken, SecretSealer, webhookSecretContext } from "../ports/SecretSealer.ts"
+import { SecretSealer, webhookSecretContext } from "../ports/SecretSealer.ts"
 import { type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import { WebhookTransport } from "../ports/WebhookTransport.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
@@ -75,6 +75,14 @@ export class WebhookWakeUp extends Context.Reference<WakeUp>("@svc/domain/worker
   defaultValue: () => makeWakeUp()
 }) {}
 
+/**
+ * Told of each attempt that ended before anything was sent, which no transport sees. Optional, for measurement.
+ */
+export class UnsentAttempts extends Context.Reference<(result: AttemptResult) => void>(
+  "@svc/domain/workers/UnsentAttempts",
+  { defaultValue: () => () => {} }
+) {}
+
 interface WakeUp {
   readonly notify: () => void
   /** How many hints there were so far. */
@@ -115,6 +123,9 @@ interface Round {
   readonly mayHaveMore: boolean
 }
 
+/** The result of an attempt whose signing secret does not open. */
+const UNSIGNED: AttemptResult = { error: "secret_unavailable", durationMs: 0 }
+
 /** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
 const attempt = Effect.fnUntraced(function* (
   leased: LeasedDelivery,
@@ -141,6 +152,7 @@ const make = Effect.gen(function* () {
   const sealer = yield* SecretSealer
   const wakeUp = yield* WebhookWakeUp
   const capacity = yield* WebhookCapacity
+  const countUnsent = yield* UnsentAttempts
   const fibers = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(fibers)<Ports>()
   let underWay = 0
@@ -153,10 +165,42 @@ const make = Effect.gen(function* () {
     }
   })
 
-  const deliver = (leased: LeasedDelivery, secret: Exit.Exit<Redacted.Redacted<string>, SealBroken>) => {
+  /** Endpoints whose secret did not open when it was last tried, by their identifier. */
+  const closed = new Set<string>()
+
+  /**
+   * The secret of an endpoint; absent if the master key does not open it. The operator is told once per endpoint: what is
+   * to be done is the same for each attempt.
+   */
+  const secretOf = ({ endpoint }: LeasedDelivery): Effect.Effect<Redacted.Redacted<string> | undefined> =>
+    sealer.open(webhookSecretContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret).pipe(
+      Effect.tap(() => Effect.sync(() => closed.delete(endpoint.id))),
+      Effect.catchTag("SealBroken", () => {
+        if (closed.has(endpoint.id)) return Effect.succeed(undefined)
+        closed.add(endpoint.id)
+        return Effect.as(
+          Effect.annotateLogs(
+            Effect.logWarning(
+              `the master key does not open the secret of ${endpoint.id}, so nothing is sent to it; have its owner rotate it`
+            ),
+            { organization_id: endpoint.organizationId, webhook_endpoint_id: endpoint.id }
+          ),
+          undefined
+        )
+      })
+    )
+
+  const deliver = (leased: LeasedDelivery, secret: Exit.Exit<Redacted.Redacted<string> | undefined>) => {
     const { delivery, endpoint } = leased
     const { abandoned, ended } = begin(leased)
-    return Effect.flatMap(secret, (opened) => attempt(leased, opened)).pipe(
+    return Effect.flatMap(secret, (opened) =>
+      opened === undefined
+        ? Effect.as(
+            Effect.sync(() => countUnsent(UNSIGNED)),
+            UNSIGNED
+          )
+        : attempt(leased, opened)
+    ).pipe(
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
       ),
@@ -191,14 +235,10 @@ const make = Effect.gen(function* () {
       bounds: pace.bounds(perEndpoint, Math.ceil(perOrganization / QUICK_SHARE_DIVISOR)),
       lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
-    const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string>, SealBroken>>()
+    const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string> | undefined>>()
     for (const each of leased) {
       const { endpoint } = each
-      const secret =
-        secrets.get(endpoint.id) ??
-        (yield* Effect.exit(
-          sealer.open(webhookSecretContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret)
-        ))
+      const secret = secrets.get(endpoint.id) ?? (yield* Effect.exit(secretOf(each)))
       secrets.set(endpoint.id, secret)
       underWay += 1
       run(deliver(each, secret))

@@ -94,6 +94,7 @@ const ERRORS = `Why there was no answer, and so no status:
 - tls_failed: no trusted certificate for the name, or no TLS.
 - timeout: no connection within 5 s, or no answer within 15 s.
 - response_invalid: what came back is not HTTP.
+- secret_unavailable: the service has lost the endpoint's secret, and nothing was sent: rotate it.
 - worker_lost: the sender ended in mid-attempt, and the event may have arrived.`
 
 /** One attempt of a delivery that has ended. */
