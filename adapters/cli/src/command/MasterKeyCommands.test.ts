@@ -107,7 +107,21 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })("svc
       })
       assert.strictEqual(code, 78)
       assert.include(line, `neither master key opens secret of ${lost.id};`)
+      assert.match(line, /have the owners of these webhook endpoints rotate their secrets$/u)
+      assert.notInclude(line, "signing key")
       assert.deepStrictEqual(yield* openedBy(next), [])
+    })
+  )
+
+  it.effect("says what to do about the signing key too, where neither key opens that", () =>
+    Effect.gen(function* () {
+      const [code, line] = yield* faultOf("master-key rewrap", {
+        SVC_MASTER_KEY: newKey(),
+        SVC_MASTER_KEY_PREVIOUS: newKey()
+      })
+      assert.strictEqual(code, 78)
+      assert.match(line, /^neither master key opens signing key /u)
+      assert.match(line, /for the signing key go by "A lost master key" in docs\/operate\/keys\.md/u)
     })
   )
 

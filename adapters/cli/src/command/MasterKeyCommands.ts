@@ -8,7 +8,7 @@ import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault } from "../start/StartFault.ts"
 import { readOptions } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
-import { forEachSecret, placeOfSecret, sealerOf } from "./StoredSecrets.ts"
+import { forEachSecret, lostRemedy, placeOfSecret, sealerOf } from "./StoredSecrets.ts"
 
 type MasterKeys = Effect.Success<typeof rewrapConfig>
 
@@ -38,7 +38,7 @@ const lostFault = (lost: ReadonlyArray<SealedSecret>): StartFault => {
   const others = lost.length - NAMED_SECRETS
   const named = lost.slice(0, NAMED_SECRETS).map(placeOfSecret).join(", ")
   return configurationFault(
-    `neither master key opens ${named}${others > 0 ? ` and ${others} more` : ""}; everything else is sealed under SVC_MASTER_KEY. Run this again with the key that sealed them as SVC_MASTER_KEY_PREVIOUS, or, if it is gone, rotate the secrets of these endpoints`
+    `neither master key opens ${named}${others > 0 ? ` and ${others} more` : ""}; everything else is sealed under SVC_MASTER_KEY. To go on, ${lostRemedy(lost)}`
   )
 }
 

@@ -13,10 +13,11 @@ import { Effect, Exit, Layer, Option } from "effect"
 import { masterKeyConfig } from "../config/Config.ts"
 import { managedKeyFault } from "../config/MasterKeySetting.ts"
 import { helpOf, SETTINGS_OF } from "../config/SettingsHelp.ts"
+import { LOST_MASTER_KEY_PAGE, SIGNING_KEY_CLOSED } from "../start/MasterKeyRemedy.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, usageFault } from "../start/StartFault.ts"
 import { type Options, readOptions, refuseUnless, requiredOption } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
-import { secretFacts } from "./StoredSecrets.ts"
+import { placeOfSecret, secretFacts } from "./StoredSecrets.ts"
 import { textTable } from "./TextTable.ts"
 
 /** How long a new key is published before it signs, in seconds; verifiers may cache the key set for 300 s (part 7). */
@@ -87,7 +88,7 @@ const checkMasterKey = Effect.fnUntraced(function* (
   return yield* configurationFault(
     (yield* isOpenedBy(signing, masterKeys))
       ? "SVC_MASTER_KEY does not open the signing key, SVC_MASTER_KEY_PREVIOUS does: servers that have only that one could not open a new key; run svc master-key rewrap once every server has both keys, or rotate with that one as SVC_MASTER_KEY"
-      : "the master key does not open the signing key that the store keeps; set the one that sealed it, or if that is lost for good, see --master-key-lost under --help"
+      : `${SIGNING_KEY_CLOSED}: set the one that sealed it as SVC_MASTER_KEY; if it is lost for good, see --master-key-lost under --help, and go by ${LOST_MASTER_KEY_PAGE}`
   )
 })
 
@@ -167,7 +168,7 @@ const rotationPendingFault = (pending: { readonly kid: string; readonly signsFro
 
 /** What the answer adds where a master key is lost: every other secret that is closed from now on. */
 const lostSecrets = Effect.fnUntraced(function* ({ isMasterKeyLost }: Place, masterKeys: MasterKeys) {
-  return isMasterKeyLost ? { lost_secrets: (yield* secretFacts(masterKeys)).lost } : {}
+  return isMasterKeyLost ? { lost_secrets: (yield* secretFacts(masterKeys)).lost.map(placeOfSecret) } : {}
 })
 
 const rotateKey = Effect.fnUntraced(function* (isImmediate: boolean, place: Place, masterKeys: MasterKeys) {

@@ -443,7 +443,7 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const other = { SVC_MASTER_KEY: `B${MASTER_KEY.slice(1)}` }
           assert.deepStrictEqual(yield* faultOf("signing-key rotate", ["--now"], other), [
             78,
-            "the master key does not open the signing key that the store keeps; set the one that sealed it, or if that is lost for good, see --master-key-lost under --help"
+            'the master key does not open the signing key that the store keeps: set the one that sealed it as SVC_MASTER_KEY; if it is lost for good, see --master-key-lost under --help, and go by "A lost master key" in docs/operate/keys.md'
           ])
           // Servers may have the one that is the previous one here as their only one.
           const previous = { ...other, SVC_MASTER_KEY_PREVIOUS: MASTER_KEY }

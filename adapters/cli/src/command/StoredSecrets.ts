@@ -3,6 +3,7 @@ import { type SealedSecret, SealedSecrets } from "@svc/domain/ports/SealedSecret
 import { SecretSealer } from "@svc/domain/ports/SecretSealer"
 import * as SecretSealerNodeCrypto from "@svc/signer/SecretSealerNodeCrypto"
 import { Effect, Layer, Result } from "effect"
+import { LOST_MASTER_KEY_PAGE } from "../start/MasterKeyRemedy.ts"
 
 /** Webhook endpoints that are read at a time. */
 const PAGE_ENDPOINTS = 100
@@ -28,13 +29,24 @@ export const forEachSecret = Effect.fnUntraced(function* <E, R>(
 export const placeOfSecret = ({ context }: SealedSecret): string =>
   context.purpose === "signing_key" ? `signing key ${context.row}` : `secret of ${context.row}`
 
+/** What to do about secrets that neither master key opens. */
+export const lostRemedy = (lost: ReadonlyArray<SealedSecret>): string => {
+  const hasSigningKey = lost.some(({ context }) => context.purpose === "signing_key")
+  const hasEndpoint = lost.some(({ context }) => context.purpose === "webhook_secret")
+  const ifGone = [
+    ...(hasSigningKey ? [`for the signing key go by ${LOST_MASTER_KEY_PAGE}`] : []),
+    ...(hasEndpoint ? ["have the owners of these webhook endpoints rotate their secrets"] : [])
+  ]
+  return `set the key that sealed them as SVC_MASTER_KEY_PREVIOUS; if it is lost for good, ${ifGone.join(", and ")}`
+}
+
 /** Which master key opens the secrets that the store keeps. */
 export interface SecretFacts {
   readonly current: number
   /** Those that the previous key alone opens. */
   readonly previous: number
-  /** Those that neither opens, by what they are of. */
-  readonly lost: ReadonlyArray<string>
+  /** Those that neither opens. */
+  readonly lost: ReadonlyArray<SealedSecret>
 }
 
 export const secretFacts = Effect.fnUntraced(function* (
@@ -42,13 +54,13 @@ export const secretFacts = Effect.fnUntraced(function* (
 ): Effect.fn.Return<SecretFacts, StoreUnavailable, SealedSecrets> {
   const current = yield* sealerOf({ current: keys.current })
   const either = yield* sealerOf(keys)
-  const facts = { current: 0, previous: 0, lost: [] as Array<string> }
+  const facts = { current: 0, previous: 0, lost: [] as Array<SealedSecret> }
   yield* forEachSecret((secret) =>
     Effect.gen(function* () {
       const { context, sealed } = secret
       if (Result.isSuccess(yield* Effect.result(current.open(context, sealed)))) facts.current += 1
       else if (Result.isSuccess(yield* Effect.result(either.open(context, sealed)))) facts.previous += 1
-      else facts.lost.push(placeOfSecret(secret))
+      else facts.lost.push(secret)
     })
   )
   return facts

@@ -12,17 +12,15 @@ import { formatNanos, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { MasterKeys } from "@svc/signer/SecretSealerNodeCrypto"
 import { managedNameOf, openSigningKey } from "@svc/signer/StoredSigningKey"
 import { Effect, Option, Result } from "effect"
-import { type SecretFacts, sealerOf } from "../command/StoredSecrets.ts"
+import { lostRemedy, placeOfSecret, type SecretFacts, sealerOf } from "../command/StoredSecrets.ts"
+import { MASTER_KEY_REMEDY } from "../start/MasterKeyRemedy.ts"
 import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
 
 export const masterKeyCheck: Check<SecretFacts> = {
   name: "keys.master_key",
   judge: ({ current, lost, previous }) => {
     if (lost.length > 0) {
-      return failed(
-        `no master key here opens ${namedList(lost)}`,
-        "set the key that sealed them as SVC_MASTER_KEY, or as SVC_MASTER_KEY_PREVIOUS; if it is lost, go by svc signing-key rotate --help, and rotate the secrets of these endpoints"
-      )
+      return failed(`no master key here opens ${namedList(lost.map(placeOfSecret))}`, lostRemedy(lost))
     }
     return previous > 0
       ? warning(
@@ -76,8 +74,6 @@ const SECONDS_PER_DAY = 86_400n
 /** A signing key that has signed for longer is due for a rotation, as the alert SvcSigningKeyOld has it. */
 const OLD_KEY_DAYS = 400n
 
-const MASTER_KEY_REMEDY = "set the master key that sealed it, as SVC_MASTER_KEY or SVC_MASTER_KEY_PREVIOUS"
-
 const MANAGED_REMEDY =
   "see that the key is enabled, that the credentials here may sign with it, and that this machine reaches the service"
 
@@ -123,7 +119,7 @@ export const pendingKeyCheck: Check<SigningFacts> = {
       ? ok(`${kid} signs from ${from}${placeOf(pending)}`)
       : failed(
           `the master key does not open ${kid}, which signs from ${from}`,
-          "set the master key that sealed it before then"
+          `before then, ${MASTER_KEY_REMEDY}`
         )
   }
 }

@@ -1,5 +1,6 @@
 import type { PostgresAddress } from "@svc/store-postgres/connection/PostgresUrl"
 import { databaseFault, describeDatabase } from "./DatabaseFault.ts"
+import { MASTER_KEY_REMEDY, SIGNING_KEY_CLOSED } from "./MasterKeyRemedy.ts"
 import { configurationFault, EXIT_TEMPORARY, StartFault, temporaryFault } from "./StartFault.ts"
 import { describeSystemError } from "./SystemError.ts"
 
@@ -62,7 +63,7 @@ export const storeFault = (failure: StoreFailure, address?: PostgresAddress): St
     case "SettingsIgnored":
       return ignoredSettingsFault(address!, failure.settings ?? [])
     case "SealBroken":
-      return configurationFault("the master key does not open the signing key that the store keeps")
+      return configurationFault(`${SIGNING_KEY_CLOSED}: ${MASTER_KEY_REMEDY}`)
     case "KeyManagementRefused":
       return configurationFault(`the signing key: ${failure.detail}`)
     case "KeyManagementUnavailable":
