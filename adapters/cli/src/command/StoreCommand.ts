@@ -4,8 +4,9 @@ import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
-import { Console, Effect, Logger } from "effect"
+import { Console, Effect, identity, References } from "effect"
 import { storeConfig } from "../config/Config.ts"
+import * as CommandLog from "../start/CommandLog.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
 import { CheckFailed } from "../start/RunCommand.ts"
 import { type StartFault, validateAll } from "../start/StartFault.ts"
@@ -32,6 +33,8 @@ export interface StoreCommand extends Omit<Command, "run"> {
   ) => Effect.Effect<Effect.Effect<Operation, StartFault | StoreUnavailable, PostgresPorts>, StartFault>
   /** Whether the first use of an embedded store may be this command with these words, which then makes its database. */
   readonly makesFolder?: (words: ReadonlyArray<string>) => boolean
+  /** Whether nothing is logged beside the result, since the store would report the very state that the command is to end. */
+  readonly isSilent?: true
   /** The result as a person reads it, which `--json` replaces by JSON. Default: JSON. */
   readonly textOf?: (answer: object) => string
   /** Whether what is printed is bad news, so that the command exits 1. */
@@ -90,9 +93,6 @@ export const runStoreCommand = Effect.fnUntraced(function* (
   ).pipe(Effect.catchTag("StoreUnavailable", (fault) => Effect.fail(databaseFault(fault, undefined))))
 })
 
-/** Logs go to standard error, since standard output holds only the result. */
-const logToStandardError = Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)])
-
 /** What a command prints of its result. */
 export const printedText = (
   { terminalTextOf, textOf }: Pick<StoreCommand, "textOf" | "terminalTextOf">,
@@ -119,7 +119,10 @@ export const asCommand = (command: StoreCommand): Command => ({
             requiresFolder: command.makesFolder?.(words) !== true
           })
         )
-      ).pipe(Effect.provide(logToStandardError))
+      ).pipe(
+        Effect.provide(CommandLog.layer(command.name)),
+        command.isSilent === true ? Effect.provideService(References.MinimumLogLevel, "None") : identity
+      )
       yield* Console.log(printedText(command, words, answer, process.stdout.isTTY === true))
       if (command.isFailure?.(answer) === true) return yield* new CheckFailed({})
     })

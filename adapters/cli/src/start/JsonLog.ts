@@ -1,14 +1,13 @@
-import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { annotationsOf, CurrentRequest, type RequestFacts } from "@svc/http-server/http/CurrentRequest"
-import { Cause, Console, Layer, Logger, type LogLevel, References } from "effect"
-import { databaseFault } from "./DatabaseFault.ts"
+import { Console, Layer, Logger, type LogLevel, References } from "effect"
+import { describeCause, describeMessage } from "./LogText.ts"
 
 /** One JSON object per line; the facts of the request are members beside the message. */
 const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, message }) =>
   JSON.stringify({
     time: date.toISOString(),
     level: logLevel.toLowerCase(),
-    message: (Array.isArray(message) ? message : [message]).map(describePart).join(" "),
+    message: describeMessage(message),
     ...requestMembers(fiber.getRef(CurrentRequest)),
     ...fiber.getRef(References.CurrentLogAnnotations),
     ...(cause.reasons.length > 0 ? { cause: describeCause(cause) } : {})
@@ -17,28 +16,6 @@ const line = Logger.make<unknown, string>(({ cause, date, fiber, logLevel, messa
 
 /** The facts of the current request that are known so far. */
 const requestMembers = (facts: RequestFacts) => (facts.requestId === "" ? {} : annotationsOf(facts))
-
-/** Why the store is unavailable, without the rows and statements that the cause may quote. */
-const describeUnavailable = (unavailable: StoreUnavailable): string =>
-  typeof unavailable.cause === "string" ? unavailable.cause : databaseFault(unavailable, undefined).line
-
-/** An unavailable store is described in one line, since the stack trace does not say why it is. */
-const describeCause = (cause: Cause.Cause<unknown>): string => {
-  const lines = cause.reasons.map((reason) =>
-    Cause.isFailReason(reason) && reason.error instanceof StoreUnavailable
-      ? `StoreUnavailable: ${describeUnavailable(reason.error)}`
-      : undefined
-  )
-  return lines.includes(undefined) ? Cause.pretty(cause) : lines.join("; ")
-}
-
-/** Other objects are not printed, since they might hold secrets. */
-const describePart = (part: unknown): string => {
-  if (typeof part === "string" || typeof part === "number") return String(part)
-  if (part instanceof StoreUnavailable) return describeUnavailable(part)
-  if (part instanceof Error) return `${part.name}: ${part.message}`
-  return part === undefined ? "" : `(${typeof part})`
-}
 
 /** Lines that wait for the end of this turn of the event loop. */
 let waiting: Array<string> = []
