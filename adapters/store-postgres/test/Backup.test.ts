@@ -31,8 +31,8 @@ const COMMAND_MILLISECONDS = 120_000
 const DAY_MILLISECONDS = 86_400_000
 
 const page = readFileSync(join(ROOT, "docs/operate/backup.md"), "utf8")
-const [dump, restoreDump, baseBackup, recover, acknowledge, ...others] = [
-  ...page.matchAll(/```sh\n(.*?)```/gsu)
+const [dump, restoreDump, baseBackup, recover, acknowledgeDump, acknowledgeBase, ...others] = [
+  ...page.matchAll(/```sh\n(.*?)\n *```/gsu)
 ].map(([, commands = ""]) => commands)
 
 describe.skipIf(installation === undefined)("backups as their page describes them", () => {
@@ -104,7 +104,9 @@ describe.skipIf(installation === undefined)("backups as their page describes the
     await deployment.end()
 
     await rowOf(server.url, "create database restored")
-    assert.include(await run(restoreDump), '"outcome": "begun"')
+    await run(restoreDump)
+    assert.include(await run(acknowledgeBase), "--restored")
+    assert.include(await run(acknowledgeDump), '"outcome": "begun"')
     const keys = makeDeploymentFolder()
     endings.push(keys.remove)
     const faults: Array<string> = []
@@ -135,7 +137,7 @@ describe.skipIf(installation === undefined)("backups as their page describes the
     const statusOf = ({ checks }: typeof doctor) =>
       checks.find(({ check }: { readonly check: string }) => check === "history.acknowledged")?.status
     assert.strictEqual(statusOf(doctor), "failed")
-    assert.include(await run(acknowledge, recovered.url), '"outcome": "begun"')
+    assert.include(await run(acknowledgeBase, recovered.url), '"outcome": "begun"')
     assert.strictEqual(
       statusOf(JSON.parse(await run("SVC_STORE=$RESTORED svc doctor --json || true", recovered.url))),
       "ok"

@@ -920,8 +920,9 @@ Does nothing if the history has not changed.
 
   --lossless   nothing is missing, as after a planned switchover, the promotion of a synchronous standby or pg_upgrade:
                earlier cursors stay valid if their event exists
-  --restored   the database was restored in a way that it cannot detect: the same server from a snapshot of its disk, or a
-               PGlite folder from a copy. Run this once, before servers start on it
+  --restored   the database was restored in a way that it cannot detect: the same server from a snapshot of its disk, a PGlite
+               folder from a copy, or a dump loaded into another database of the same server. Run this once, before servers
+               start on it
 
 Settings are environment variables:
 

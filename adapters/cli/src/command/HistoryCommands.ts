@@ -5,8 +5,13 @@ import { configurationFault } from "../start/StartFault.ts"
 import { readOptions, refuseUnless } from "./CommandOptions.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
+/** A restored database can be one that knows of no change, and would keep the old history and its cursors in force. */
+const RESTORED_ADVICE =
+  "the database knows of no change; if it was restored, from a dump into another database of the same server too, run this with --restored"
+
 const acknowledgeHistory: StoreCommand = {
   name: "store acknowledge-history",
+  isSilent: true,
   help: helpOf(
     `svc store acknowledge-history: after a failover, a restore or a move to another server, confirms that the database is to be
 used as it is. Until then servers on it are not ready and neither decide nor record anything, since the last acknowledged
@@ -16,8 +21,9 @@ Does nothing if the history has not changed.
 
   --lossless   nothing is missing, as after a planned switchover, the promotion of a synchronous standby or pg_upgrade:
                earlier cursors stay valid if their event exists
-  --restored   the database was restored in a way that it cannot detect: the same server from a snapshot of its disk, or a
-               PGlite folder from a copy. Run this once, before servers start on it`,
+  --restored   the database was restored in a way that it cannot detect: the same server from a snapshot of its disk, a PGlite
+               folder from a copy, or a dump loaded into another database of the same server. Run this once, before servers
+               start on it`,
     SETTINGS_OF.store
   ),
   plan: Effect.fnUntraced(function* (words) {
@@ -28,7 +34,7 @@ Does nothing if the history has not changed.
       organization: "",
       act: Effect.gen(function* () {
         const { history, outcome } = yield* acknowledge({ isLossless, isRestored })
-        if (outcome === "unchanged") return { outcome, history }
+        if (outcome === "unchanged") return { outcome, history, advice: RESTORED_ADVICE }
         if (outcome === "begun") return { outcome, history, lossless: isLossless }
         return yield* configurationFault(
           "the events come from another server and have the numbers of its transactions: run update svc.event set position = 0 in the database, then this again"

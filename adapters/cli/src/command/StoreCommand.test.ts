@@ -601,8 +601,10 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
         const acknowledge = (...words: ReadonlyArray<string>) => run("store acknowledge-history", words)
         const unchanged = yield* acknowledge("--json")
         assert.strictEqual(unchanged.outcome, "unchanged")
+        assert.match(unchanged.advice, /if it was restored, .* run this with --restored$/u)
         const [entry] = yield* logged(acknowledge("--restored"))
         assert.deepInclude(entry, { command: "store acknowledge-history", arguments: ["--restored"] })
+        assert.notProperty(yield* acknowledge("--restored"), "advice")
         assert.notStrictEqual((yield* acknowledge()).history, unchanged.history)
         assert.deepStrictEqual(yield* faultOf("store acknowledge-history", ["--restored", "--lossless"]), [
           64,

@@ -63,7 +63,7 @@ export const missingCheck: Check<Comparison> = {
     return isMissingAny(found)
       ? failed(
           `the other database has events of ${counted(mandates.length, "mandate")} (${namedList(mandates.map(({ mandate_id: id }) => id))}), ${counted(authorizations.length, "authorization")} and ${counted(commands.length, "command")} of operators that are not here`,
-          "svc store missing lists them: settle what callers did because of them, then svc store acknowledge-history"
+          "svc store missing lists them: settle what callers did because of them, then svc store acknowledge-history (with --restored, if this database was restored), and unset SVC_OTHER_STORE once that is done"
         )
       : ok(`nothing is missing: ${counted(compared, "mandate")} compared`)
   }
