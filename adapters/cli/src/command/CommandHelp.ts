@@ -950,7 +950,7 @@ Settings are environment variables:
       SVC_STORE_FILE may name a file that holds it.
   SVC_OTHER_STORE
       Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
-      a postgres:// URL. Optional.
+      a postgres:// URL. Required.
 
 Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   listen: `svc listen --forward-to <url>: reads the events of an organization from a running server (GET /v1/events) and posts each

@@ -14,6 +14,7 @@ import {
   APPROVAL_PORT,
   ASSERTION_RETENTION_DAYS,
   BASE_URL,
+  COMPARED_STORE,
   DATA_DIR,
   DEV_DATABASE,
   DEV_HOST_SETTING,
@@ -190,7 +191,7 @@ export const storeConfig: Effect.Effect<Exclude<StoreSetting, "memory">, StartFa
 /** The store, and another database that it is compared with. */
 export const comparedStoresConfig = validateAll({
   store: required(SERVER_STORE),
-  other: required(OTHER_STORE)
+  other: required(COMPARED_STORE)
 })
 
 /** The same other database, where one is named. */

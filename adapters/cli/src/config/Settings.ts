@@ -232,9 +232,8 @@ export const SERVER_STORE = {
 } as const satisfies Setting<unknown>
 
 /** Another database, to compare the store with. */
-export const OTHER_STORE = {
+export const COMPARED_STORE = {
   name: "SVC_OTHER_STORE",
-  isOptional: true,
   meaning: `Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written. ${URL_PARAMETERS}`,
   form: "a postgres:// URL",
   parse: (text: string) => {
@@ -243,6 +242,9 @@ export const OTHER_STORE = {
   },
   faultOf: storeUrlFault
 } as const satisfies Setting<unknown>
+
+/** The same where it may be left out. */
+export const OTHER_STORE = { ...COMPARED_STORE, isOptional: true } as const satisfies Setting<unknown>
 
 /** A store that outlives the process. */
 export const LASTING_STORE = {
