@@ -67,7 +67,7 @@ const untilReadiness = async (url: string, status: number): Promise<string> => {
 const svc = async (store: string, ...words: ReadonlyArray<string>) => {
   const { stdout } = await promisify(execFile)(process.execPath, [SVC, ...words], {
     cwd: ROOT,
-    env: { ...leastEnvironment(), SVC_STORE: store }
+    env: { ...leastEnvironment(), SVC_ENVIRONMENT: "test", SVC_STORE: store }
   })
   return JSON.parse(stdout)
 }
@@ -153,6 +153,10 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
     await promoted.disconnect()
     const lost: Array<string> = []
     for (let number = 0; number < LOST; number++) lost.push(await create(number))
+    const of = ["--organization", deployment.tenant.organization_id]
+    await svc(primary!.url, "api-key", "list", ...of)
+    const { api_key_id } = await svc(primary!.url, "api-key", "create", ...of, "--scope", "read")
+    await svc(primary!.url, "api-key", "revoke", ...of, "--api-key", api_key_id)
     const authorized = await send(newAuthorization(used))
     assert.strictEqual(authorized.body.decision, "ALLOW", JSON.stringify(authorized.body))
     const lostCursor = await feedEnd()
@@ -199,13 +203,27 @@ describe.skipIf(primary?.own === undefined)("a deployment whose standby replaces
         state_here: null
       }
     ])
+    assert.deepStrictEqual(
+      missing.operator_commands.map(
+        ({ at: _, operator: __, ...command }: Record<string, unknown>) => command
+      ),
+      [
+        { organization_id, command: "api-key create", arguments: [...of, "--scope", "read"] },
+        { organization_id, command: "api-key revoke", arguments: [...of, "--api-key", api_key_id] }
+      ]
+    )
+    assert.match(missing.operator_commands[0].at, /^20\d\d-.*Z$/u)
     const text = await found(both, "store", "missing")
+    assert.match(
+      text,
+      new RegExp(`^20\\S+Z +\\S+ +api-key revoke +${of.join(" ")} --api-key ${api_key_id} `, "mu")
+    )
     assert.match(text, new RegExp(`^${authorized.body.id} +RESERVED +missing$`, "mu"))
     const doctor = JSON.parse(await found(both, "doctor", "--json"))
     const [told] = doctor.checks.filter(
       ({ check }: { readonly check: string }) => check === "history.missing"
     )
-    assert.match(told.found, /has events of 3 mandates .*, 1 authorization and 0 commands of operators/u)
+    assert.match(told.found, /has events of 3 mandates .*, 1 authorization and 2 commands of operators/u)
 
     // A standby of the promoted server has what that has, whatever was lost.
     const copy = await follow(promoted.url, { synchronous: false })

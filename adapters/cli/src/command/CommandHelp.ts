@@ -933,8 +933,9 @@ Settings are environment variables:
 
 Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "store missing": `svc store missing: lists what another database has and the store has not, such as a lost primary and the standby that took
-its place: mandates and their events, authorizations that are not there or have another state, and commands of operators.
-Reads both and changes neither. The other one may be a lost primary that was started as a standby, or a standby of it. A
+its place: mandates and their events, authorizations that are not there or have another state, and commands of
+operators that may have changed something, oldest first, with the words that they were given: repeat those. Secrets are not
+among the words. Reads both and changes neither. The other one may be a lost primary that was started as a standby, or a standby of it. A
 standby of the store itself has what the store has, so one that follows it is refused.
 
   --json   prints JSON: {"mandates_compared", "organizations", "mandates", "authorizations", "operator_commands",

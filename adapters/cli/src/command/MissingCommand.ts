@@ -7,7 +7,7 @@ import { type Comparison, isMissingAny, POSSIBLE_COPY } from "../doctor/Comparis
 import { CheckFailed } from "../start/RunCommand.ts"
 import type { Command } from "./Command.ts"
 import { readOptions } from "./CommandOptions.ts"
-import { printableJson } from "./PrintableText.ts"
+import { printable, printableJson } from "./PrintableText.ts"
 import { textTable } from "./TextTable.ts"
 
 const byOrganization = ({ authorizations, mandates }: MissingRecords) => {
@@ -54,12 +54,12 @@ const textOf = (found: Comparison): string => {
       ])
     ),
     textTable(
-      ["OPERATOR", "COMMAND", "ORGANIZATION"],
-      commands.map(({ command, operator, organization_id: organization }) => [
-        operator,
-        command,
-        organization
-      ])
+      ["AT", "OPERATOR", "COMMAND", "ARGUMENTS", "ORGANIZATION"],
+      commands.map(({ arguments: words, at, command, operator, organization_id: organization }) =>
+        [at, operator, command, words.join(" ") || undefined, organization || undefined].map((cell) =>
+          cell === undefined ? undefined : printable(cell)
+        )
+      )
     )
   ]
   return [...tables.filter((table) => table.includes("\n")), `${counted(compared, "mandate")} compared`].join(
@@ -72,8 +72,9 @@ export const missingCommand: Command = {
   name: "store missing",
   help: helpOf(
     `svc store missing: lists what another database has and the store has not, such as a lost primary and the standby that took
-its place: mandates and their events, authorizations that are not there or have another state, and commands of operators.
-Reads both and changes neither. The other one may be a lost primary that was started as a standby, or a standby of it. A
+its place: mandates and their events, authorizations that are not there or have another state, and commands of
+operators that may have changed something, oldest first, with the words that they were given: repeat those. Secrets are not
+among the words. Reads both and changes neither. The other one may be a lost primary that was started as a standby, or a standby of it. A
 standby of the store itself has what the store has, so one that follows it is refused.
 
   --json   prints JSON: {"mandates_compared", "organizations", "mandates", "authorizations", "operator_commands",

@@ -3,6 +3,7 @@ import { missingRecords } from "@svc/store-postgres/diagnosis/MissingRecords"
 import { connect, connectReadOnly, DEFAULT_SCHEMA } from "@svc/store-postgres/PostgresStore"
 import { Effect } from "effect"
 import { Reactivity } from "effect/reactivity"
+import { READING_COMMANDS } from "../command/ReadingCommands.ts"
 import type { StoreSetting } from "../config/StoreSetting.ts"
 import { connectionTo } from "../start/DatabaseConnection.ts"
 import { databaseFault } from "../start/DatabaseFault.ts"
@@ -41,7 +42,7 @@ export const compareStores = Effect.fnUntraced(
           "SVC_OTHER_STORE must name another database than SVC_STORE: name the server itself, not an address that moves"
         )
       }
-      const found = yield* missingRecords({ here, there, schema: DEFAULT_SCHEMA })
+      const found = yield* missingRecords({ here, there, schema: DEFAULT_SCHEMA, reading: READING_COMMANDS })
       return { ...found, other_may_be_copy: relation === "unsure" && !isMissingAny(found) }
     }).pipe(
       Effect.scoped,

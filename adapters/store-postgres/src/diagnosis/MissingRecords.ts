@@ -1,3 +1,4 @@
+import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
@@ -35,9 +36,14 @@ export interface MissingAuthorization {
 
 /** A command of an operator that is not in the record of this database. */
 export interface MissingCommand {
+  /** Empty for a command on the whole deployment. */
   readonly organization_id: string
+  /** When it was recorded, by the clock of the other database, as an RFC 3339 timestamp. */
+  readonly at: string
   readonly operator: string
   readonly command: string
+  /** Its other words, without secrets. */
+  readonly arguments: ReadonlyArray<string>
 }
 
 /** What another database has and this one has not, such as a lost primary and the standby that took its place. */
@@ -45,6 +51,7 @@ export interface MissingRecords {
   readonly mandates_compared: number
   readonly mandates: ReadonlyArray<MissingMandate>
   readonly authorizations: ReadonlyArray<MissingAuthorization>
+  /** Those that may have changed something, oldest first, the order in which they are repeated. */
   readonly operator_commands: ReadonlyArray<MissingCommand>
 }
 
@@ -69,8 +76,8 @@ const EVENTS = `select e.seq::int as seq, e.id as event_id, e.type from {schema}
 const AUTHORIZATIONS = `select a.authorization_id, a.state from {schema}.authorization_row a
   where a.organization = $1 and a.mandate = $2 order by a.ordinal`
 
-const COMMANDS = `select l.entry, l.organization as organization_id, l.operator, l.command
-  from {schema}.operator_log l order by l.at desc, l.entry desc limit ${MAX_COMMANDS}`
+const COMMANDS = `select l.entry, l.organization as organization_id, l.at::text as at, l.operator, l.command, l.arguments
+  from {schema}.operator_log l where l.command <> all ($1::text[]) order by l.at desc, l.entry desc limit ${MAX_COMMANDS}`
 
 const PRESENT_COMMANDS = "select l.entry from {schema}.operator_log l where l.entry = any ($1::text[])"
 
@@ -91,6 +98,17 @@ export interface Compared {
   readonly here: SqlClient
   readonly there: SqlClient
   readonly schema: string
+  /** Commands of operators that only read, of which nothing can be missing. */
+  readonly reading: ReadonlyArray<string>
+}
+
+interface CommandRow {
+  readonly entry: string
+  readonly organization_id: string
+  readonly at: string
+  readonly operator: string
+  readonly command: string
+  readonly arguments: string
 }
 
 const inOneMandate = (
@@ -126,15 +144,24 @@ const inOneMandate = (
     }
   })
 
-const missingCommands = ({ here, schema, there }: Compared) =>
+const missingCommands = ({ here, reading, schema, there }: Compared) =>
   Effect.gen(function* () {
-    const had = yield* rowsOf<MissingCommand & { readonly entry: string }>(there, inSchema(COMMANDS, schema))
+    const had = yield* rowsOf<CommandRow>(there, inSchema(COMMANDS, schema), [reading])
     const entries = had.map(({ entry }) => entry)
     const found = yield* rowsOf<{ readonly entry: string }>(here, inSchema(PRESENT_COMMANDS, schema), [
       entries
     ])
     const present = new Set(found.map(({ entry }) => entry))
-    return had.filter(({ entry }) => !present.has(entry)).map(({ entry: _, ...command }) => command)
+    return had
+      .filter(({ entry }) => !present.has(entry))
+      .map(
+        ({ arguments: given, at, entry: _, ...command }): MissingCommand => ({
+          ...command,
+          at: formatNanos(BigInt(at)),
+          arguments: JSON.parse(given)
+        })
+      )
+      .toReversed()
   })
 
 /** Reads the mandates of both databases, page by page, and what they hold of those that differ. */
