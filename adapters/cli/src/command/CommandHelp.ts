@@ -851,7 +851,8 @@ With --yes it revokes the mandates that are live, in the name of the organizatio
 removes the mandates that have ended as svc mandate archive does: their signed evidence is written to the place and verified,
 and their rows go, for good. "left" names the mandates that are to go with a later run: live ones, which were made meanwhile;
 those with an authorization that can still be reported (open); those that ended less than a day ago (ended_recently). "kept"
-names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere.
+names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere. Without --yes "left" has
+what it would leave. Where nothing is on record, "note" says so.
 
 What stays: the passkeys' record, without which whoever comes next under the reference could enrol ("passkeys_on_record"); the
 archive, whose evidence has all that its mandate had; logs and backups; this command in the operator log.

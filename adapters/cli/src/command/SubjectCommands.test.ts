@@ -93,6 +93,7 @@ layer(Layer.merge(store, besideStore), { excludeTestServices: true, timeout: "12
           would_retire_passkeys: 2,
           would_archive_and_remove: [],
           left: [
+            { mandate: live, state: "REVOKED", because: "ended_recently" },
             { mandate: open, state: "REVOKED", because: "open" },
             { mandate: ended, state: "REVOKED", because: "ended_recently" }
           ],
@@ -100,6 +101,32 @@ layer(Layer.merge(store, besideStore), { excludeTestServices: true, timeout: "12
         })
         assert.strictEqual((yield* caller.read(live)).state, "PENDING_APPROVAL")
         assert.strictEqual(yield* activePasskeys(organization), 2)
+      })
+    )
+
+    it.effect("says beforehand what it leaves of a live mandate, as it then does", () =>
+      Effect.gen(function* () {
+        const caller = yield* newCaller
+        const live = yield* created(caller)
+        yield* caller.approve(live)
+        yield* caller.propose(live, proposalBody(1))
+        const words = ["--organization", caller.organization.id, "--subject", SUBJECT]
+        const left = [{ mandate: live, state: "REVOKED", because: "open" }]
+        assert.deepInclude(yield* run(words), { would_revoke: [live], left })
+        assert.deepInclude(yield* run([...words, "--to", yield* folder, "--yes"]), { revoked: [live], left })
+      })
+    )
+
+    it.effect("says that nothing is on record under a reference that nobody has", () =>
+      Effect.gen(function* () {
+        const { caller } = yield* sample
+        const words = ["--organization", caller.organization.id, "--subject"]
+        const note = /^nothing is on record under this reference in this organization/u
+        for (const options of [[], ["--to", yield* folder, "--yes"]]) {
+          const said = yield* run([...words, "user_8f3", ...options])
+          assert.match(String((said as { readonly note?: string }).note), note)
+        }
+        assert.notProperty(yield* run([...words, SUBJECT]), "note")
       })
     )
 

@@ -119,6 +119,13 @@ const mandatesNow = Effect.fnUntraced(function* (erasing: Erasing) {
   }
 })
 
+/** A mandate that a run would revoke, as the run would leave it: with its reservations, which a revocation does not close. */
+const leftRevoked = ({ id, usage }: Mandate): Left => ({
+  mandate: id,
+  state: "REVOKED",
+  because: usage.reserved_executions > 0 ? "open" : "ended_recently"
+})
+
 /** What a run would do. */
 const foreseen = Effect.fnUntraced(function* (erasing: Erasing) {
   const { left, live, removable } = yield* mandatesNow(erasing)
@@ -126,7 +133,7 @@ const foreseen = Effect.fnUntraced(function* (erasing: Erasing) {
     would_revoke: live.map(({ id }) => id),
     would_retire_passkeys: (yield* activePasskeysOf(erasing)).length,
     would_archive_and_remove: removable,
-    left,
+    left: [...live.map(leftRevoked), ...left],
     passkeys_on_record: yield* passkeysOnRecord(erasing)
   }
 })
@@ -192,6 +199,15 @@ export const eraseSubject = Effect.fn("eraseSubject")(function* (
   }
 })
 
+/** A mistyped reference looks like one that is gone, so an answer without anything in it says so. */
+const NOTHING_ON_RECORD =
+  "nothing is on record under this reference in this organization: see that both are spelled as the mandates have them"
+
+const isOnRecord = Effect.fnUntraced(function* (erasing: Erasing) {
+  const mandates = yield* Effect.mapError(listMandates({ ...at(erasing), limit: 1 }), faultOfRefusal)
+  return mandates.data.length > 0 || (yield* passkeysOnRecord(erasing)) > 0
+})
+
 const erase: StoreCommand = {
   name: "subject erase",
   help: helpOf(
@@ -202,7 +218,8 @@ With --yes it revokes the mandates that are live, in the name of the organizatio
 removes the mandates that have ended as svc mandate archive does: their signed evidence is written to the place and verified,
 and their rows go, for good. "left" names the mandates that are to go with a later run: live ones, which were made meanwhile;
 those with an authorization that can still be reported (open); those that ended less than a day ago (ended_recently). "kept"
-names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere.
+names those with a webhook that waits. Run it again until both are empty. It may be cut off anywhere. Without --yes "left" has
+what it would leave. Where nothing is on record, "note" says so.
 
 What stays: the passkeys' record, without which whoever comes next under the reference could enrol ("passkeys_on_record"); the
 archive, whose evidence has all that its mandate had; logs and backups; this command in the operator log.
@@ -242,8 +259,12 @@ Example: svc subject erase --organization org_... --subject user_8f2 --to erasur
       act: Effect.gen(function* () {
         const aged = yield* alsoByStoreClock({ ...given, organization: organization.id }, BigInt(days))
         const erasing: Erasing = { ...given, organization, endedBefore: aged.endedBefore }
-        if (doing === undefined) return yield* foreseen(erasing)
-        return yield* Effect.provide(eraseSubject(doing.place, erasing), signerOf(doing.keys))
+        const wasOnRecord = yield* isOnRecord(erasing)
+        const answer =
+          doing === undefined
+            ? yield* foreseen(erasing)
+            : yield* Effect.provide(eraseSubject(doing.place, erasing), signerOf(doing.keys))
+        return wasOnRecord ? answer : { ...answer, note: NOTHING_ON_RECORD }
       }).pipe(Effect.provide(RandomnessNodeCrypto.layer))
     }))
   })
