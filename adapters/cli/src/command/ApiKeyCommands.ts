@@ -22,6 +22,7 @@ const shown = (apiKey: ApiKey, lastUsedAt?: Instant): object => ({
   created_at: formatNanos(instantOf(apiKey.createdAt)),
   expires_at: apiKey.expiresAt,
   revoked_at: apiKey.revokedAt,
+  replaced_by: apiKey.replacedBy,
   last_used_at: lastUsedAt === undefined ? undefined : formatNanos(lastUsedAt)
 })
 
@@ -108,6 +109,7 @@ The time of last use is accurate to the hour. A table on a terminal, else JSON; 
     ["CREATED", "created_at"],
     ["EXPIRES", "expires_at"],
     ["REVOKED", "revoked_at"],
+    ["REPLACED BY", "replaced_by"],
     ["LAST USED", "last_used_at"]
   ])
 }
@@ -149,7 +151,8 @@ const rotate: StoreCommand = {
   name: "api-key rotate",
   help: helpOf(
     `svc api-key rotate --organization <id> --api-key <id>: creates a key with the scopes of another, which expires after the
-overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given.
+overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given. A key is
+rotated once: one that is being replaced is refused and goes on to its end, which svc api-key revoke makes sooner.
 
   --overlap <time>           for how long the old key remains valid, such as 0s, 30m, 24h or 7d; default ${DEFAULT_OVERLAP}
   --expires-at <timestamp>   when the new key expires, such as 2030-01-01T00:00:00Z
@@ -177,6 +180,11 @@ Example: svc api-key rotate --organization org_... --api-key key_... --overlap 7
         isActiveApiKey(apiKey, now),
         "the key is revoked or has expired; svc api-key create makes another"
       )
+      // Its end is that of an overlap: another rotation would shorten what callers were promised, and hand it on as a life.
+      yield* refuseUnless(
+        apiKey.replacedBy === undefined,
+        `${apiKey.replacedBy} replaces this key already, which is valid until ${apiKey.expiresAt}; rotate ${apiKey.replacedBy}, or have svc api-key revoke end this one sooner`
+      )
       const lastInstant = expiresAt ?? successorExpiry(apiKey, now)
       const { key, record } = newApiKey(
         organization,
@@ -188,7 +196,8 @@ Example: svc api-key rotate --organization org_... --api-key key_... --overlap 7
       )
       const replaced: ApiKey = {
         ...apiKey,
-        expiresAt: endOfOverlap(apiKey, now + given.overlap * NANOS_PER_SECOND)
+        expiresAt: endOfOverlap(apiKey, now + given.overlap * NANOS_PER_SECOND),
+        replacedBy: record.id
       }
       const organizations = yield* Organizations
       // The new key first: a failure in between leaves the old one valid.

@@ -485,7 +485,8 @@ Settings are environment variables:
 
 Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key rotate": `svc api-key rotate --organization <id> --api-key <id>: creates a key with the scopes of another, which expires after the
-overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given.
+overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given. A key is
+rotated once: one that is being replaced is refused and goes on to its end, which svc api-key revoke makes sooner.
 
   --overlap <time>           for how long the old key remains valid, such as 0s, 30m, 24h or 7d; default 24h
   --expires-at <timestamp>   when the new key expires, such as 2030-01-01T00:00:00Z

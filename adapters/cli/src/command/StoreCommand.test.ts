@@ -278,13 +278,34 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           const found = yield* organizations.findApiKey(apiKeyHash(Redacted.make(key)))
           assert.isTrue(isActiveApiKey(found!.apiKey, found!.now))
         }
-        // A shorter overlap ends it sooner; a longer one does not bring its end forward again.
-        const sooner = yield* run("api-key rotate", [...named, "--overlap", "1h"])
-        const later = yield* run("api-key rotate", named)
-        assert.strictEqual(later.replaced.expires_at, sooner.replaced.expires_at)
-        assert.isBelow(Date.parse(sooner.replaced.expires_at), Date.parse(replaced.expires_at))
-        yield* run("api-key rotate", [...named, "--overlap", "0s"])
+        yield* run("api-key revoke", named)
         assert.deepStrictEqual(yield* faultOf("api-key rotate", named), [
+          64,
+          "the key is revoked or has expired; svc api-key create makes another"
+        ])
+      })
+    )
+
+    it.effect("svc api-key rotate leaves a key that is being replaced, and its end, as they are", () =>
+      Effect.gen(function* () {
+        const { organization_id } = yield* run("organization create", ["--name", "Shop"])
+        const of = ["--organization", organization_id]
+        const old = yield* run("api-key create", of)
+        const named = [...of, "--api-key", old.api_key_id]
+        const first = yield* run("api-key rotate", [...named, "--overlap", "7d"])
+        assert.strictEqual(first.replaced.replaced_by, first.api_key_id)
+        const before = yield* run("api-key list", of)
+        for (const overlap of [[], ["--overlap", "0s"], ["--overlap", "90d"]]) {
+          assert.deepStrictEqual(yield* faultOf("api-key rotate", [...named, ...overlap]), [
+            64,
+            `${first.api_key_id} replaces this key already, which is valid until ${first.replaced.expires_at}; rotate ${first.api_key_id}, or have svc api-key revoke end this one sooner`
+          ])
+        }
+        assert.deepStrictEqual(yield* run("api-key list", of), before)
+        // A key that was put in the place of another is rotated like any other, and has no end of its own.
+        const second = yield* run("api-key rotate", [...of, "--api-key", first.api_key_id, "--overlap", "0s"])
+        assert.isUndefined(second.expires_at)
+        assert.deepStrictEqual(yield* faultOf("api-key rotate", [...of, "--api-key", first.api_key_id]), [
           64,
           "the key is revoked or has expired; svc api-key create makes another"
         ])
@@ -303,7 +324,8 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
           instantOf(old.expires_at) - instantOf(old.created_at)
         )
         const until = "2098-01-01T00:00:00Z"
-        const other = yield* run("api-key rotate", [...named, "--expires-at", until])
+        const next = [...of, "--api-key", rotated.api_key_id]
+        const other = yield* run("api-key rotate", [...next, "--expires-at", until])
         assert.strictEqual(other.expires_at, until)
         for (const overlap of ["91d", "1w", "-1s", "1.5h", "99999999d"]) {
           const [code, line] = yield* faultOf("api-key rotate", [...named.slice(0, -1), overlap])

@@ -52,4 +52,6 @@ export interface ApiKey {
   readonly createdAt: string
   readonly expiresAt?: string
   readonly revokedAt?: string
+  /** The id of the key that a rotation put in its place. `expiresAt` is then the end of the overlap, no life granted. */
+  readonly replacedBy?: string
 }
