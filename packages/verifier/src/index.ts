@@ -6,6 +6,7 @@ export {
   parseRememberedHead,
   type RememberedHead
 } from "./Expectations.ts"
+export { findNoEvidence, type NoEvidence } from "./NoEvidence.ts"
 export { type Envelope, type Evidence, MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES } from "./OpenEvidence.ts"
 export type { JournalEntry } from "./Replay.ts"
 export { type ReplayedEvent, replayEvidence } from "./ReplayEvidence.ts"

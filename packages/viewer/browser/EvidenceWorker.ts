@@ -1,6 +1,12 @@
 import { isJsonObject, type JsonObject } from "@svc/protocol/json/Json"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
-import { type Evidence, MAX_ENVELOPE_BYTES, MAX_KEY_SET_BYTES, replayEvidence } from "@svc/verifier"
+import {
+  type Evidence,
+  findNoEvidence,
+  MAX_ENVELOPE_BYTES,
+  MAX_KEY_SET_BYTES,
+  replayEvidence
+} from "@svc/verifier"
 import * as Result from "effect/Result"
 import { type EvidenceLists, listEvidence } from "./EvidenceLists.ts"
 import type { Answer, Request } from "./Messages.ts"
@@ -42,6 +48,9 @@ const verify = async ({ evidence, expectations, keySet }: VerifyRequest) => {
     throw new CannotRun(`The files of evidence are longer than ${MAX_TOTAL_BYTES} bytes together.`)
   }
   const parts = await Promise.all(evidence.map((file) => bytesOf(file, "The evidence", MAX_ENVELOPE_BYTES)))
+  const none = await findNoEvidence(parts, keys, expectations)
+  if (none !== undefined)
+    throw new CannotRun(`File ${none.index + 1} of the evidence is ${none.what}: fetch it again.`)
   const { events, report } = await replayEvidence(parts as unknown as Evidence, keys, expectations)
   return { report, lists: listEvidence(events) }
 }

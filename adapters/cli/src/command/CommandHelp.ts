@@ -1002,7 +1002,7 @@ approval with its passkey, and every decision, which is made again. Continuation
 Needs no server and no settings.
 
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
-cannot be read), 64 invalid options.`,
+cannot be read, or a file is empty, a problem of the service or an HTML page), 64 invalid options.`,
   "evidence replay": `svc evidence replay <file|-> [continuation...]: verifies evidence, then prints event by event what was decided and how the mandate and its budgets stood
 after it. Amounts are in minor units.
 
@@ -1019,7 +1019,7 @@ after it. Amounts are in minor units.
 Needs no server and no settings.
 
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
-cannot be read), 64 invalid options.`,
+cannot be read, or a file is empty, a problem of the service or an HTML page), 64 invalid options.`,
   "evidence diff": `svc evidence diff <earlier> <later>: verifies both, and that the later continues the earlier: every event of it is there, unchanged.
 Prints what was added.
 
@@ -1035,7 +1035,7 @@ Prints what was added.
 Needs no server and no settings.
 
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
-cannot be read), 64 invalid options.`,
+cannot be read, or a file is empty, a problem of the service or an HTML page), 64 invalid options.`,
   "evidence viewer": `svc evidence viewer > viewer.html: prints the evidence viewer, one HTML file. It verifies evidence in a browser as "svc evidence verify"
 does, and shows what was proved, the text that was signed, budgets, decisions and the timeline, also in print. The file can be passed
 on with the evidence: it needs no server, and it cannot use the network.

@@ -90,6 +90,41 @@ describe("svc evidence verify", () => {
     })
   )
 
+  it.live("exits 1 for what a failed download left behind, and 2 for whatever looks like evidence", () =>
+    Effect.gen(function* () {
+      const problem = { type: "about:blank", title: "No", status: 404, code: "mandate_not_found" }
+      const refusal = file("refusal.json", JSON.stringify(problem))
+      const missing = yield* run(["verify", refusal, "--jwks", jwks])
+      assert.strictEqual(missing.exitCode, 1)
+      assert.strictEqual(missing.text, "")
+      assert.strictEqual(
+        missing.errors,
+        `could not run: ${refusal} is no evidence: it is the service's refusal to give it, 404 mandate_not_found. Fetch the evidence again\nNothing was found out about the evidence.`
+      )
+      const empty = yield* run(["verify", "-", "--jwks", jwks], new Uint8Array(0))
+      assert.strictEqual(empty.exitCode, 1)
+      assert.include(empty.errors, "the standard input is no evidence: it is empty")
+      for (const words of [
+        ["replay", refusal],
+        ["verify", earlier, refusal],
+        ["diff", earlier, refusal],
+        ["diff", refusal, earlier]
+      ]) {
+        assert.strictEqual((yield* run([...words, "--jwks", jwks])).exitCode, 1)
+      }
+      const changed = bytesOf(signPayload(earlierPayload.replace('"amount":4200', '"amount":42')))
+      const forged = file("forged-before.json", changed)
+      const dressed = file("dressed.json", JSON.stringify({ ...problem, payload: "" }))
+      for (const words of [
+        ["verify", dressed],
+        ["verify", forged, refusal],
+        ["diff", forged, refusal]
+      ]) {
+        assert.strictEqual((yield* run([...words, "--jwks", jwks])).exitCode, 2)
+      }
+    })
+  )
+
   it.live("reads the standard input, and prints JSON", () =>
     Effect.gen(function* () {
       const words = ["verify", "--jwks", jwks, "--json", "-"]

@@ -2,6 +2,7 @@ import {
   compareEvidence,
   type EvidenceReport,
   type Expectations,
+  findNoEvidence,
   parseKnownPasskey,
   parseRememberedHead,
   type RememberedHead,
@@ -46,7 +47,7 @@ const OPTIONS_HELP = `  --jwks <file|url>         the signing key set, from /.we
 const EXIT_HELP = `Needs no server and no settings.
 
 Exit codes: 0 the evidence is valid, 2 it is not, 3 this version cannot check it, 1 it could not be looked at (a file or the key set
-cannot be read), 64 invalid options.`
+cannot be read, or a file is empty, a problem of the service or an HTML page), 64 invalid options.`
 
 /** Words that are files, and the options. */
 const splitWords = (words: ReadonlyArray<string>) => {
@@ -133,10 +134,25 @@ const sayingWhatCannotRun = <A, E>(
 /** Evidence and what is given with it: at least one file. */
 type EvidenceParts = readonly [Uint8Array, ...ReadonlyArray<Uint8Array>]
 
-const readAll = (jwks: string, files: ReadonlyArray<string>) =>
+interface Given {
+  readonly files: ReadonlyArray<string>
+  readonly jwks: string
+  readonly expectations: Expectations
+}
+
+/** Reads the files and the key set. What a failed download left behind is no evidence, and proves nothing about any. */
+const readAll = ({ expectations, files, jwks }: Given) =>
   Effect.gen(function* () {
     const evidence = yield* Effect.forEach(files, readEvidenceFile)
-    return { evidence: evidence as unknown as EvidenceParts, keySet: yield* readKeySet(jwks) }
+    const keySet = yield* readKeySet(jwks)
+    const none = yield* Effect.promise(() => findNoEvidence(evidence, keySet, expectations))
+    if (none !== undefined) {
+      const file = files[none.index] === "-" ? "the standard input" : files[none.index]
+      return yield* new CannotRun({
+        line: `${file} is no evidence: it is ${none.what}. Fetch the evidence again`
+      })
+    }
+    return { evidence: evidence as unknown as EvidenceParts, keySet }
   })
 
 const say = (report: EvidenceReport, json: boolean) => Console.log(json ? asJson(report) : reportText(report))
@@ -153,7 +169,7 @@ ${EXIT_HELP}`,
     sayingWhatCannotRun(
       Effect.gen(function* () {
         const { expectations, files, json, jwks } = yield* readGiven(words, "evidence")
-        const { evidence, keySet } = yield* readAll(jwks, files)
+        const { evidence, keySet } = yield* readAll({ expectations, files, jwks })
         const report = yield* Effect.promise(() => verifyEvidence(evidence, keySet, expectations))
         yield* say(report, json)
         yield* endWith(report.verdict)
@@ -181,7 +197,7 @@ ${EXIT_HELP}`,
       Effect.gen(function* () {
         const { expectations, files, json, jwks, until } = yield* readGiven(words, "evidence")
         const last = yield* untilOf(until)
-        const { evidence, keySet } = yield* readAll(jwks, files)
+        const { evidence, keySet } = yield* readAll({ expectations, files, jwks })
         const { events, report } = yield* Effect.promise(() => replayEvidence(evidence, keySet, expectations))
         if (report.verdict !== "valid") {
           yield* say(report, json)
@@ -207,7 +223,7 @@ ${EXIT_HELP}`,
     sayingWhatCannotRun(
       Effect.gen(function* () {
         const { expectations, files, json, jwks } = yield* readGiven(words, "two")
-        const { evidence, keySet } = yield* readAll(jwks, files)
+        const { evidence, keySet } = yield* readAll({ expectations, files, jwks })
         const [earlier, later = earlier] = evidence
         const comparison = yield* Effect.promise(() =>
           compareEvidence({ earlier, later }, keySet, expectations)

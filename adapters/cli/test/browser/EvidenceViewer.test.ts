@@ -196,6 +196,12 @@ describeFiles("the evidence viewer in a browser", (newPage) => {
     const outage = await show(page, { keys: "no key set" })
     assert.deepInclude(outage, { tone: "neutral", title: "The evidence was not looked at" })
     assert.include(outage.text, "Nothing was found out about the evidence.")
+    const refusal = await show(page, { evidence: { title: "No", status: 404, code: "mandate_not_found" } })
+    assert.deepInclude(refusal, { tone: "neutral", title: "The evidence was not looked at" })
+    assert.include(
+      refusal.text,
+      "File 1 of the evidence is the service's refusal to give it, 404 mandate_not_found"
+    )
   })
 
   it("shows hostile texts as text, within a window of 320 px, and long lists in pages", async () => {
