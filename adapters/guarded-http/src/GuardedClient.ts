@@ -50,10 +50,10 @@ interface Connected {
 }
 
 /**
- * Loaded with the first request, to keep the server's start short, and before connecting: loading blocks the event loop, in
- * which time connection attempts would time out.
+ * Loaded with the layer of the webhook transport, so that a server whose installation is replaced still delivers, and before
+ * connecting: loading blocks the event loop, in which time connection attempts would time out.
  */
-const loadHttp = Effect.promise(() => import("undici"))
+export const loadHttp = Effect.promise(() => import("undici"))
 
 /** The reason for destroying a client after its request; shared, to avoid a stack trace for each. */
 const SETTLED = new Error("the request is settled")

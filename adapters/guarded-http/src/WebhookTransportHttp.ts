@@ -7,6 +7,7 @@ import {
   exchange,
   type GuardedAnswer,
   type GuardedClientOptions,
+  loadHttp,
   WHOLE_LIMIT_MS
 } from "./GuardedClient.ts"
 import { ExchangeFailed } from "./GuardedConnection.ts"
@@ -107,6 +108,7 @@ export const layer = (options: WebhookTransportOptions): Layer.Layer<WebhookTran
   Layer.effect(
     WebhookTransport,
     Effect.gen(function* () {
+      yield* loadHttp
       const settings = settingsOf(options)
       const scope = yield* Effect.scope
       return WebhookTransport.of({
