@@ -43,6 +43,7 @@ import type { HostAnswer } from "./connection/HostAnswer.ts"
 import { askHosts, HOST_CONNECT_TIMEOUT, type HostSearch, makeHostSearch } from "./connection/HostSearch.ts"
 import type { PostgresClients } from "./connection/PostgresClients.ts"
 import type { ServerHost } from "./connection/PostgresUrl.ts"
+import { DEFAULT_SCHEMA } from "./connection/SchemaName.ts"
 import { makeServerPool } from "./connection/ServerPool.ts"
 import { DatabaseUnsuitable, refuseUnsuitable } from "./connection/ServerRequirements.ts"
 import { sharesSessions } from "./diagnosis/ServerFacts.ts"
@@ -72,8 +73,7 @@ import { makeSubjects } from "./ports/PostgresSubjects.ts"
 import { makeWaitingDeliveries } from "./ports/PostgresWaitingDeliveries.ts"
 import { makeWebhooks } from "./ports/PostgresWebhooks.ts"
 
-/** The default schema of the store. */
-export const DEFAULT_SCHEMA = "svc"
+export { DEFAULT_SCHEMA }
 
 /** Largest result of one statement, in bytes: all open reservations of one mandate that fall due at once. */
 export const MAX_MESSAGE_BYTES = 67_108_864

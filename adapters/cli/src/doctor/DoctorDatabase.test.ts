@@ -336,6 +336,28 @@ describe.skipIf(server?.own === undefined)("svc doctor on a Postgres server", ()
     })
   )
 
+  it.live(
+    "prints the SQL that gives the role what it lacks, and asks for nothing before the first migration",
+    () =>
+      Effect.gen(function* () {
+        yield* run(`revoke usage on schema svc from ${ROLE}`, `revoke insert on svc.event from ${ROLE}`)
+        yield* run(`alter schema svc owner to postgres`)
+        const lacking = (yield* findingsWith()).get("database.privileges")
+        const remedy = lacking?.remedy ?? ""
+        assert.match(lacking?.found ?? "", /USAGE on the schema, INSERT on event/u)
+        assert.match(
+          remedy,
+          /^let the role that owns the schema run: grant usage on schema svc to svc_plain; grant /u
+        )
+        yield* run(...remedy.replace(/^.* run: /u, "").split(/(?<=;) ?/u))
+        assert.strictEqual((yield* findingsWith()).get("database.privileges")?.status, "ok")
+        yield* run(`alter schema svc owner to ${ROLE}`, `create database unmigrated owner ${ROLE}`)
+        const empty = yield* findingsWith({ SVC_STORE: urlOf(ROLE, "unmigrated") })
+        assert.deepInclude(empty.get("database.migrations"), { status: "failed", remedy: "run svc migrate" })
+        assert.strictEqual(empty.get("database.privileges")?.status, "skipped")
+      })
+  )
+
   it.live("does not compare a database with itself, which would lack nothing", () =>
     Effect.gen(function* () {
       const found = yield* findingsWith({ SVC_OTHER_STORE: urlOf(ROLE).replace("127.0.0.1", "localhost") })

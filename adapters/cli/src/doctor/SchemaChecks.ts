@@ -1,5 +1,6 @@
 import type { MigrationFacts, PrivilegeFacts, VacuumFacts } from "@svc/store-postgres/diagnosis/SchemaFacts"
-import { type Check, counted, failed, namedList, ok, warning } from "./Check.ts"
+import { schemaGrants } from "../start/SchemaGrants.ts"
+import { type Check, counted, failed, namedList, ok, skipped, warning } from "./Check.ts"
 
 export interface ExpectedMigrations extends MigrationFacts {
   /** What `SVC_STORE_PARTITIONS` asks for; absent: whatever there is. */
@@ -25,9 +26,14 @@ export const migrationsCheck: Check<ExpectedMigrations> = {
 
 export const privilegesCheck: Check<PrivilegeFacts> = {
   name: "database.privileges",
-  judge: ({ lacking, ownsTables }) => {
+  judge: ({ hasSchema, lacking, ownsTables, role, schema }) => {
+    if (!hasSchema) return skipped("there is no schema before the first svc migrate")
     if (lacking.length > 0) {
-      return failed(`the role lacks ${namedList(lacking)}`, "grant it as the owner of the schema")
+      const functions = lacking.some((privilege) => privilege.startsWith("EXECUTE"))
+      return failed(
+        `the role lacks ${namedList(lacking)}`,
+        `let the role that owns the schema run: ${schemaGrants({ schema, role, functions })}`
+      )
     }
     return ok(
       ownsTables

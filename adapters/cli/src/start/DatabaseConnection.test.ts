@@ -87,7 +87,7 @@ describe("a start on a Postgres server", () => {
         ["28P01", 'password authentication failed for user "user"', 78],
         ["28000", 'role "user" does not exist', 78],
         ["3D000", 'database "shop" does not exist', 78],
-        ["42501", "permission denied for schema svc", 78],
+        ["42501", 'permission denied for database "shop"', 78],
         ["53200", "out of memory", 75]
       ] as const) {
         const { port } = yield* answering(errorResponse(code, message))
@@ -95,6 +95,28 @@ describe("a start on a Postgres server", () => {
         assert.deepStrictEqual(fault, [exitCode, `${at(port)}: ${message}`])
         assert.deepStrictEqual(told, [])
       }
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says which SQL gives a role what it lacks, and which role migrates", () =>
+    Effect.gen(function* () {
+      const asOwner = "; run svc migrate as the role that owns the schema"
+      const grants = (role: string) =>
+        `; let the role that owns the schema run: grant usage on schema svc to ${role}; grant select, insert, update, delete on all tables in schema svc to ${role}; svc migrate itself runs as the owner`
+      for (const [message, remedy] of [
+        ["permission denied for database shop", asOwner],
+        ["must be owner of table event", asOwner],
+        ["permission denied for schema svc", grants("user")],
+        ["permission denied for table event", grants("user")],
+        ["permission denied for language c", ""]
+      ] as const) {
+        const { port } = yield* answering(errorResponse("42501", message))
+        const { fault } = yield* faultAt(urlOf(port))
+        assert.deepStrictEqual(fault, [78, `${at(port)}: ${message}${remedy}`])
+      }
+      const { port } = yield* answering(errorResponse("42501", "permission denied for schema svc"))
+      const named = urlOf(port).replace("user:", "Shop%20%22one%22:")
+      assert.include((yield* faultAt(named)).fault[1], grants('"Shop ""one"""'))
     }).pipe(Effect.scoped)
   )
 

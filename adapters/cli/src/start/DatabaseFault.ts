@@ -1,6 +1,7 @@
 import { type HostAnswer, NoWritableHost, SeveralPrimaries } from "@svc/store-postgres/connection/HostAnswer"
 import { nameOfHost, type ServerHost } from "@svc/store-postgres/connection/PostgresUrl"
 import { isSqlError } from "effect/sql/SqlError"
+import { schemaGrants } from "./SchemaGrants.ts"
 import { configurationFault, type StartFault, temporaryFault } from "./StartFault.ts"
 
 /** Which database a fault is about, without secrets. */
@@ -8,6 +9,8 @@ export interface DatabasePlace {
   readonly host: string
   readonly port: number
   readonly database: string | undefined
+  /** URL with the name of the role, and perhaps a password, which is never printed. */
+  readonly url?: string
   /** All hosts where it may be. */
   readonly hosts?: ReadonlyArray<ServerHost>
 }
@@ -190,6 +193,31 @@ const describeSearch = (fault: NoWritableHost | SeveralPrimaries): string =>
     ? fault.message
     : `none takes writes (${fault.answers.map((answer) => `${nameOfHost(answer)}: ${describeAnswer(answer)}`).join("; ")})`
 
+/** Name of the role that connects, if the URL has it. */
+const roleOf = (url: string | undefined): string | undefined => {
+  const name = url === undefined ? undefined : URL.parse(url)?.username
+  if (name === undefined || name === "") return undefined
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return undefined
+  }
+}
+
+/** SQLSTATE insufficient_privilege. */
+const PRIVILEGE_LACKING = "42501"
+
+/** What is to be done where a role may not do what it tried. A refused connection, whose database is quoted, is another matter. */
+const privilegeRemedy = ({ code, message }: ErrorFacts, place: DatabasePlace | undefined): string => {
+  if (code !== PRIVILEGE_LACKING) return ""
+  if (/^must be owner of|^permission denied for database (?!")/u.test(message)) {
+    return "; run svc migrate as the role that owns the schema"
+  }
+  return /^permission denied for (?:schema|table|function)/u.test(message)
+    ? `; let the role that owns the schema run: ${schemaGrants({ role: roleOf(place?.url) })} svc migrate itself runs as the owner`
+    : ""
+}
+
 /** What an error of a connection or a database means for a start: 78 if a setting or privilege must change, else 75. */
 export const databaseFault = (fault: unknown, place: DatabasePlace | undefined): StartFault => {
   const search = searchFault(fault)
@@ -200,6 +228,6 @@ export const databaseFault = (fault: unknown, place: DatabasePlace | undefined):
     return isLasting ? configurationFault(line) : temporaryFault(line)
   }
   const facts = errorFacts(fault)
-  const line = `${where}: ${messageOf(facts)}`
+  const line = `${where}: ${messageOf(facts)}${privilegeRemedy(facts, place)}`
   return isPermanent(facts) ? configurationFault(line) : temporaryFault(line)
 }

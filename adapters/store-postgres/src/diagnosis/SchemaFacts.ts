@@ -31,6 +31,11 @@ export const migrationFacts = Effect.fnUntraced(function* (
 })
 
 export interface PrivilegeFacts {
+  /** Whether there is a schema: not before the first migration. */
+  readonly hasSchema: boolean
+  readonly schema: string
+  /** The role that was examined. */
+  readonly role: string
   readonly mayUseSchema: boolean
   /** Whether the role may change every table, as `svc migrate` does. */
   readonly ownsTables: boolean
@@ -42,7 +47,7 @@ export interface PrivilegeFacts {
 const READ_ONLY_TABLES = ["migration", "partitioning"]
 
 const SCHEMA_PRIVILEGE =
-  "select coalesce(has_schema_privilege(to_regnamespace($1), 'USAGE'), false) as may_use"
+  "select coalesce(has_schema_privilege(to_regnamespace($1), 'USAGE'), false) as may_use, to_regnamespace($1) is not null as has_schema, current_user::text as role"
 
 /** Partitions are reached through the table that they belong to. */
 const TABLE_PRIVILEGES = `select c.relname::text as name, pg_has_role(c.relowner, 'USAGE') as is_owner,
@@ -65,14 +70,21 @@ export const privilegeFacts = Effect.fnUntraced(function* (
   schema: string
 ): Effect.fn.Return<PrivilegeFacts, SqlError> {
   const quoted = inSchema("{schema}", schema)
-  const { may_use: mayUseSchema } = yield* singleRowOf<{ readonly may_use: boolean }>(
-    client,
-    SCHEMA_PRIVILEGE,
-    [quoted]
-  )
+  const {
+    has_schema: hasSchema,
+    may_use: mayUseSchema,
+    role
+  } = yield* singleRowOf<{
+    readonly may_use: boolean
+    readonly has_schema: boolean
+    readonly role: string
+  }>(client, SCHEMA_PRIVILEGE, [quoted])
   const tables = yield* rowsOf<TableRow>(client, TABLE_PRIVILEGES, [quoted, READ_ONLY_TABLES])
   const functions = yield* rowsOf<{ readonly name: string }>(client, FUNCTION_PRIVILEGES, [quoted])
   return {
+    hasSchema,
+    schema,
+    role,
     mayUseSchema,
     ownsTables: tables.every(({ is_owner }) => is_owner),
     lacking: [

@@ -1,0 +1,2 @@
+/** The default schema of the store. */
+export const DEFAULT_SCHEMA = "svc"
