@@ -51,7 +51,7 @@ const offersOfBash: Offers = (script, ...lists) => {
 /** `compadd` needs the line editor: what it is given is what is offered. */
 const offersOfZsh: Offers = (script, ...lists) => {
   const asked = lists.map((words) => `words=(${quoted(words)}); CURRENT=${words.length}; _svc`)
-  const stubs = 'compdef() { :; }\ncompadd() { shift; print -l -- "$@"; }\n_files() { :; }'
+  const stubs = 'compdef() { :; }\ncompadd() { shift; print -l -- "$@"; }\n_files() { print a file; }'
   return run("zsh", `${stubs}\n${script}\n${asked.join("; echo =; ")}`)
 }
 
@@ -83,6 +83,61 @@ describe("svc completion", () => {
     )
   }
 
+  for (const [shell, offersOf, files] of [
+    ["bash", offersOfBash, []],
+    ["zsh", offersOfZsh, ["a file"]]
+  ] as const) {
+    it.effect.skipIf(!has(shell))(
+      `offers values of options, and files where they are taken, in ${shell}`,
+      () =>
+        Effect.gen(function* () {
+          const [states, redelivered, scopes, text, keys, evidence, begun, option = [], later] = offersOf(
+            yield* scriptFor(shell),
+            ["svc", "authorization", "list", "--organization", "org_1", "--state", ""],
+            ["svc", "webhook-endpoint", "redeliver", "--state", ""],
+            ["svc", "api-key", "create", "--scope", "read", "--scope", ""],
+            ["svc", "api-key", "create", "--organization", ""],
+            ["svc", "evidence", "verify", "ev.json", "--jwks", ""],
+            ["svc", "evidence", "verify", ""],
+            ["svc", "evidence", "diff", "a.json", "ev"],
+            ["svc", "evidence", "replay", "a.json", "--"],
+            ["svc", "evidence", "verify", "--jwks", "jwks.json", "ev"]
+          )
+          const known = ["RESERVED", "COMMITTED", "CANCELLED", "EXPIRED", "DENIED", "INDETERMINATE"]
+          assert.sameMembers([...(states ?? [])], known)
+          assert.deepStrictEqual(redelivered, ["exhausted", "delivered", "ended"])
+          assert.deepStrictEqual(scopes, ["read", "write", "webhooks"])
+          assert.deepStrictEqual(text, [])
+          for (const offered of [keys, evidence, begun, later]) assert.deepStrictEqual(offered, [...files])
+          assert.includeMembers([...option], ["--jwks", "--until"])
+          assert.notInclude(option.join(" "), "@")
+        })
+    )
+  }
+
+  it.effect("offers no option as the value of another", () =>
+    Effect.gen(function* () {
+      const script = yield* scriptFor("bash")
+      const offered = new Map(
+        [...script.matchAll(/^ {4}'(.*)'\) words='(.*)' ;;$/gmu)].map(([, after = "", words = ""]) => [
+          after,
+          words
+        ])
+      )
+      let valued = 0
+      for (const { name } of COMMANDS) {
+        const options = (offered.get(name) ?? "").split(" ").filter((word) => word.startsWith("--"))
+        for (const option of options) {
+          const fault = yield* Effect.option(faultOf([...name.split(" "), option]))
+          if (fault._tag === "None" || !fault.value.line?.includes(`${option} has no value`)) continue
+          valued += 1
+          assert.notMatch(offered.get(`${name} ${option}`) ?? "--", /--/u, `svc ${name} ${option}`)
+        }
+      }
+      assert.isAbove(valued, 60)
+    })
+  )
+
   it.effect("offers in bash what goes on with what is typed", () =>
     Effect.gen(function* () {
       const offered = offersOfBash(
@@ -106,7 +161,11 @@ describe("svc completion", () => {
       }
       assert.isTrue(lines.every((line) => line.startsWith("complete -c svc ")))
       const seen = "__fish_seen_subcommand_from api-key; and __fish_seen_subcommand_from rotate"
-      assert.include(lines, `complete -c svc -n '${seen}' -l overlap`)
+      assert.include(lines, `complete -c svc -n '${seen}' -l overlap -x`)
+      const list = "__fish_seen_subcommand_from api-key; and __fish_seen_subcommand_from create"
+      assert.include(lines, `complete -c svc -n '${list}' -l scope -x -a 'read write webhooks'`)
+      const verify = "__fish_seen_subcommand_from evidence; and __fish_seen_subcommand_from verify"
+      assert.include(lines, `complete -c svc -n '${verify}' -l jwks -r`)
     })
   )
 

@@ -32,7 +32,8 @@ import {
 import { listTable } from "./ListTable.ts"
 import type { StoreCommand } from "./StoreCommand.ts"
 
-const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
+/** When an end user without a passkey may create one, as options name it. */
+export const ENROLMENTS: ReadonlyArray<Organization["passkeyEnrolment"]> = ["FIRST_USE", "CALLER_ALLOWED"]
 
 const SETTING_OPTIONS = {
   name: "one",

@@ -23,13 +23,14 @@ const PAGE_DELIVERIES = 500
 /** Identifiers carry when an event occurred, which may be this long before its delivery was recorded. */
 const RECORDING_SECONDS = 60n
 
-const STATES = ["exhausted", "delivered", "ended"] as const
+/** Which deliveries are delivered again: those that ended so. */
+export const REDELIVERED_STATES = ["exhausted", "delivered", "ended"] as const
 
 interface Wanted {
   readonly organization: Organization
   readonly endpoint: string
   readonly since: Instant
-  readonly state: (typeof STATES)[number]
+  readonly state: (typeof REDELIVERED_STATES)[number]
 }
 
 const isWanted = (delivery: WebhookDeliveryState, { since, state }: Wanted): boolean =>
@@ -113,7 +114,7 @@ Example: svc webhook-endpoint redeliver --organization org_... --endpoint whe_..
           ? Effect.fail(usageFault("--since must be a timestamp such as 2030-01-01T00:00:00Z"))
           : Effect.succeed(since)
       }),
-      state: oneOf(STATES, options.state ?? "exhausted", "state")
+      state: oneOf(REDELIVERED_STATES, options.state ?? "exhausted", "state")
     })
     return Effect.map(findOrganization(given.organization), (organization) => ({
       organization: organization.id,
