@@ -1,4 +1,6 @@
-import { globSync, readFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { settingWarnings } from "@svc/cli/config/SettingWarnings"
@@ -82,6 +84,33 @@ describe("deploy/compose.yaml", () => {
     assert.include(volumes, "./postgres/roles.sql:/docker-entrypoint-initdb.d/roles.sql:ro")
     for (const { file } of Object.values<{ readonly file: string }>(COMPOSE.secrets))
       assert.match(file, /^\$\{SECRETS\b[^}]*\}\/\w+$/u)
+  })
+
+  it("has in docs/operate/install.md a line that gives a command what the unit has", () => {
+    const [, line = ""] = /```sh\n(sh -ec [\s\S]*?)```/u.exec(read("docs/operate/install.md")) ?? []
+    const folder = mkdtempSync(join(tmpdir(), "svc-unit-"))
+    try {
+      const settings = join(folder, "settings")
+      writeFileSync(settings, 'SVC_ENVIRONMENT=test\nSVC_BASE_URL="https://api.example.com"\n')
+      const command = join(folder, "svc")
+      writeFileSync(
+        command,
+        '#!/bin/sh\necho "$1 $SVC_ENVIRONMENT $SVC_BASE_URL $SVC_STORE_FILE $SVC_MASTER_KEY_FILE"\n'
+      )
+      chmodSync(command, 0o700)
+      const here = line
+        .replaceAll("/opt/svc/node_modules/.bin/svc", command)
+        .replace("/etc/svc/settings", settings)
+      assert.strictEqual(
+        execFileSync("/bin/sh", ["-ec", here], { encoding: "utf8" }),
+        "doctor test https://api.example.com /etc/svc/store /etc/svc/master-key\n"
+      )
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+    const unit = read("deploy/systemd/svc.service")
+    for (const place of ["EnvironmentFile=/etc/svc/settings", ":/etc/svc/store", ":/etc/svc/master-key"])
+      assert.include(unit, place)
   })
 
   it("makes the roles of docs/operate/install.md", () => {

@@ -247,7 +247,7 @@ describe("installed from the tarballs alone", () => {
     const [commands = ""] = page.match(/(?<=```sh\n)npm install [\s\S]*?(?=```)/u) ?? []
     const place = join(installed.folder, "..", "opt")
     const from = dirname(installed.tarballs[0]?.file ?? "")
-    const said = commands.replaceAll("/opt/svc", place).replace("FOLDER", from)
+    const said = commands.replaceAll("/opt/", `${place}/`).replace("FOLDER", from)
     // What npm has downloaded before is not downloaded again, and it says nothing of its own.
     const quiet = "export npm_config_prefer_offline=true npm_config_audit=false npm_config_loglevel=silent\n"
     const { version } = JSON.parse(readFileSync(join(ROOT, "adapters", "cli", "package.json"), "utf8"))
