@@ -41,14 +41,28 @@ interface ShownKey {
   readonly withdrawn_at: string | undefined
 }
 
+/**
+ * When a key was withdrawn. One that was pending when svc signing-key rotate --now replaced it has no time on record: it was
+ * withdrawn as the next key was made, since none other can be made while a key is pending.
+ */
+const withdrawalOf = (key: SigningKeyRecord, { keys }: SigningKeyList): Instant | undefined => {
+  if (key.withdrawnAt !== undefined || key.signsFrom !== undefined) return key.withdrawnAt
+  const later = keys.map(({ createdAt }) => createdAt).filter((createdAt) => createdAt > key.createdAt)
+  return later.reduce<Instant | undefined>(
+    (first, createdAt) => (first === undefined || createdAt < first ? createdAt : first),
+    undefined
+  )
+}
+
 const shown = (key: SigningKeyRecord, list: SigningKeyList): ShownKey => {
+  const withdrawnAt = withdrawalOf(key, list)
   const start = signingStart(key)
   return {
     kid: key.publicJwk.kid,
     state: stateOf(key, list),
     created_at: formatNanos(key.createdAt),
     signs_from: start === undefined ? undefined : formatNanos(start),
-    withdrawn_at: key.withdrawnAt === undefined ? undefined : formatNanos(key.withdrawnAt)
+    withdrawn_at: withdrawnAt === undefined ? undefined : formatNanos(withdrawnAt)
   }
 }
 

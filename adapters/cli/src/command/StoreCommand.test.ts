@@ -489,6 +489,25 @@ layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
 )
 
 layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
+  "signing keys that were withdrawn",
+  (it) => {
+    it.effect("svc signing-key list says when each key was withdrawn, one that was pending too", () =>
+      Effect.gen(function* () {
+        yield* run("signing-key rotate")
+        const pending = yield* run("signing-key rotate")
+        const next = yield* run("signing-key rotate", ["--now"])
+        yield* run("signing-key withdraw", ["--reason", "found", next.kid])
+        const { data } = yield* run("signing-key list")
+        const of = (kid: string) => data.find((key: { readonly kid: string }) => key.kid === kid)
+        assert.deepInclude(of(pending.kid), { state: "withdrawn", withdrawn_at: of(next.kid).created_at })
+        for (const { state, withdrawn_at } of data)
+          assert.strictEqual(state === "withdrawn", withdrawn_at !== undefined)
+      })
+    )
+  }
+)
+
+layer(preparedStore, { excludeTestServices: true, timeout: "120 seconds" })(
   "an operator after an incident",
   (it) => {
     const listed = Effect.map(run("signing-key list"), ({ data }) =>
