@@ -12,18 +12,23 @@ Settings are environment variables:
       The environment that this deployment serves; API keys of the other are refused.
       test or live. Required.
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_STORE_PARTITIONS
-      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema is made, by default none; a start that names another number is refused.
+      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema
+      is made, by default none; a start that names another number is refused.
       a number of 1 to 64, or none. Optional.
   SVC_BASE_URL
       Origin at which callers reach the API.
       an origin such as https://api.example.com (https in the live environment). Required.
   SVC_APPROVAL_BASE_URL
       Origin at which end users reach the approval pages.
-      an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only, and not in the live environment). Required.
+      an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only, and not in the
+      live environment). Required.
   SVC_MASTER_KEY
       Master key, under which secrets in the store are sealed.
       32 bytes as unpadded base64url, or what svc master-key create --kms printed. Required.
@@ -51,7 +56,8 @@ Settings are environment variables:
       Requests that one API key may make to this process: per second, and in a burst (by default twice the rate).
       off, or rate[:burst] such as 100:200. Default 100:200.
   SVC_TRUSTED_PROXIES
-      Reverse proxies in front of this process; the client's address is the rightmost one in X-Forwarded-For that is not theirs.
+      Reverse proxies in front of this process; the client's address is the rightmost one in X-Forwarded-For that is not
+      theirs.
       addresses and CIDR ranges with commas between them, such as 10.0.0.0/8,2001:db8::7. Optional.
   SVC_WEBHOOK_ALLOW_LOOPBACK
       Whether webhooks may be sent to loopback addresses, over http too. In the test environment only.
@@ -60,7 +66,8 @@ Settings are environment variables:
       How long webhook deliveries are kept after they were delivered or exhausted.
       a whole number of days from 1 to 36500. Default 30.
   SVC_ASSERTION_RETENTION_DAYS
-      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's clock is set back.
+      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's
+      clock is set back.
       a whole number of days from 1 to 36500. Default 1.
   SVC_LOG_LEVEL
       Lowest level that is logged.
@@ -103,7 +110,8 @@ Settings are environment variables:
       key=value pairs with commas between them, the values percent-encoded. Optional.
   OTEL_TRACES_SAMPLER
       Which traces are exported.
-      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio. Default parentbased_always_on.
+      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off,
+      parentbased_traceidratio. Default parentbased_always_on.
   OTEL_TRACES_SAMPLER_ARG
       Part of the traces that the samplers traceidratio export.
       a number from 0 to 1 such as 0.01. Default 1.
@@ -120,7 +128,8 @@ Settings are environment variables:
       Whether no traces are made, whatever else is set.
       true or false. Default false.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   worker: `svc worker: records transitions as they become due (approval deadlines, starts and ends of windows, expiries), without
 waiting for a request, and delivers webhooks. Any number of workers can share one Postgres server. Answers of the API are
 correct without them.
@@ -128,11 +137,14 @@ correct without them.
 Settings are environment variables:
 
   SVC_STORE
-      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the
+      certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts,
+      application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
       a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_STORE_PARTITIONS
-      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema is made, by default none; a start that names another number is refused.
+      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema
+      is made, by default none; a start that names another number is refused.
       a number of 1 to 64, or none. Optional.
   SVC_MASTER_KEY
       Master key, under which secrets in the store are sealed.
@@ -149,7 +161,8 @@ Settings are environment variables:
       How long webhook deliveries are kept after they were delivered or exhausted.
       a whole number of days from 1 to 36500. Default 30.
   SVC_ASSERTION_RETENTION_DAYS
-      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's clock is set back.
+      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's
+      clock is set back.
       a whole number of days from 1 to 36500. Default 1.
   SVC_HOST
       Address that all listeners bind to. By default all addresses of this machine.
@@ -198,7 +211,8 @@ Settings are environment variables:
       key=value pairs with commas between them, the values percent-encoded. Optional.
   OTEL_TRACES_SAMPLER
       Which traces are exported.
-      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio. Default parentbased_always_on.
+      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off,
+      parentbased_traceidratio. Default parentbased_always_on.
   OTEL_TRACES_SAMPLER_ARG
       Part of the traces that the samplers traceidratio export.
       a number from 0 to 1 such as 0.01. Default 1.
@@ -215,7 +229,8 @@ Settings are environment variables:
       Whether no traces are made, whatever else is set.
       true or false. Default false.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   migrate: `svc migrate: brings the schema of a Postgres server up to date. Several processes may run it at once, also while servers of
 the previous release are running.
 
@@ -224,14 +239,18 @@ the previous release are running.
 Settings are environment variables:
 
   SVC_STORE
-      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the
+      certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts,
+      application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
       a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_STORE_PARTITIONS
-      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema is made, by default none; a start that names another number is refused.
+      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema
+      is made, by default none; a start that names another number is refused.
       a number of 1 to 64, or none. Optional.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   doctor: `svc doctor: examines a deployment with the settings of its servers, from the machine that it runs on: settings, origins, DNS
 and TLS, the database and its schema, history and keys, organizations, workers, webhooks, and time zone data. Says what was
 found and what to do. It changes nothing and prints no secret. Where the database cannot be reached, the rest is examined.
@@ -253,18 +272,23 @@ Settings are environment variables:
       The environment that this deployment serves; API keys of the other are refused.
       test or live. Required.
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_STORE_PARTITIONS
-      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema is made, by default none; a start that names another number is refused.
+      Into how many partitions by organization the large tables of a Postgres server are divided. Chosen when the schema
+      is made, by default none; a start that names another number is refused.
       a number of 1 to 64, or none. Optional.
   SVC_BASE_URL
       Origin at which callers reach the API.
       an origin such as https://api.example.com (https in the live environment). Required.
   SVC_APPROVAL_BASE_URL
       Origin at which end users reach the approval pages.
-      an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only, and not in the live environment). Required.
+      an origin such as https://approve.example.com, other than SVC_BASE_URL (http for localhost only, and not in the
+      live environment). Required.
   SVC_MASTER_KEY
       Master key, under which secrets in the store are sealed.
       32 bytes as unpadded base64url, or what svc master-key create --kms printed. Required.
@@ -292,7 +316,8 @@ Settings are environment variables:
       Requests that one API key may make to this process: per second, and in a burst (by default twice the rate).
       off, or rate[:burst] such as 100:200. Default 100:200.
   SVC_TRUSTED_PROXIES
-      Reverse proxies in front of this process; the client's address is the rightmost one in X-Forwarded-For that is not theirs.
+      Reverse proxies in front of this process; the client's address is the rightmost one in X-Forwarded-For that is not
+      theirs.
       addresses and CIDR ranges with commas between them, such as 10.0.0.0/8,2001:db8::7. Optional.
   SVC_WEBHOOK_ALLOW_LOOPBACK
       Whether webhooks may be sent to loopback addresses, over http too. In the test environment only.
@@ -301,7 +326,8 @@ Settings are environment variables:
       How long webhook deliveries are kept after they were delivered or exhausted.
       a whole number of days from 1 to 36500. Default 30.
   SVC_ASSERTION_RETENTION_DAYS
-      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's clock is set back.
+      How long the identifiers of identity assertions (jti) are kept after they could be used again, in case the store's
+      clock is set back.
       a whole number of days from 1 to 36500. Default 1.
   SVC_LOG_LEVEL
       Lowest level that is logged.
@@ -344,7 +370,8 @@ Settings are environment variables:
       key=value pairs with commas between them, the values percent-encoded. Optional.
   OTEL_TRACES_SAMPLER
       Which traces are exported.
-      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio. Default parentbased_always_on.
+      one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off,
+      parentbased_traceidratio. Default parentbased_always_on.
   OTEL_TRACES_SAMPLER_ARG
       Part of the traces that the samplers traceidratio export.
       a number from 0 to 1 such as 0.01. Default 1.
@@ -361,10 +388,14 @@ Settings are environment variables:
       Whether no traces are made, whatever else is set.
       true or false. Default false.
   SVC_OTHER_STORE
-      Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written.
+      Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert,
+      connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password,
+      dbname. It may list several hosts, separated by commas.
       a postgres:// URL. Optional.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "organization create": `svc organization create --name <name>: creates an organization and prints it.
 
   --billing-account <reference>      required for live API keys
@@ -386,7 +417,10 @@ Example:
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_ENVIRONMENT
@@ -396,7 +430,8 @@ Settings are environment variables:
       Whether webhooks may be sent to loopback addresses, over http too. In the test environment only.
       true or false (false in the live environment). Default false.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "organization list": `svc organization list: lists the organizations of the deployment, oldest first. A table on a terminal, else JSON.
 
   --limit <1-1000>   how many; default 100
@@ -408,11 +443,15 @@ Example: svc organization list --json | jq -r .data[].organization_id
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "organization update": `svc organization update --organization <id>: changes the given settings, keeps the others and prints all of them. Servers
 apply them at once. An option that may be repeated replaces all previous values.
 
@@ -433,7 +472,10 @@ Example: svc organization update --organization org_... --return-origin https://
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_ENVIRONMENT
@@ -443,17 +485,22 @@ Settings are environment variables:
       Whether webhooks may be sent to loopback addresses, over http too. In the test environment only.
       true or false (false in the live environment). Default false.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "organization show": `svc organization show --organization <id>: prints an organization and its settings.
 
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key create": `svc api-key create --organization <id>: creates an API key. It is printed once; the store keeps its hash.
 
   --scope <scope>...         read, write, webhooks; default all
@@ -464,14 +511,18 @@ Example: svc api-key create --organization org_... --scope read --expires-at 203
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_ENVIRONMENT
       The environment that this deployment serves; API keys of the other are refused.
       test or live. Required.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key list": `svc api-key list --organization <id>: lists the API keys of an organization, oldest first.
 
 The time of last use is accurate to the hour. A table on a terminal, else JSON; --json prints JSON there too.
@@ -479,11 +530,15 @@ The time of last use is accurate to the hour. A table on a terminal, else JSON; 
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key rotate": `svc api-key rotate --organization <id> --api-key <id>: creates a key with the scopes of another, which expires after the
 overlap, and prints it once. Until then both are valid. The new key has as long a life as the old one was given. A key is
 rotated once: one that is being replaced is refused and goes on to its end, which svc api-key revoke makes sooner.
@@ -496,14 +551,18 @@ Example: svc api-key rotate --organization org_... --api-key key_... --overlap 7
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_ENVIRONMENT
       The environment that this deployment serves; API keys of the other are refused.
       test or live. Required.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key revoke": `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 
 Every process looks a key up for each request, so the key admits no further request once this returns; requests admitted
@@ -512,11 +571,15 @@ in the second before still complete.
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "signing-key rotate": `svc signing-key rotate: publishes a new signing key at once. It signs after 900 s, when no cached key set
 lacks it any more. Earlier keys stay published, and what they signed still verifies. Servers follow within 5 s, without a
 restart. Withdraw a compromised key instead (svc signing-key withdraw). While a key is pending, another is refused (75). The
@@ -536,7 +599,10 @@ open it. In a store without signing keys it makes the first one, which signs at 
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_MASTER_KEY
@@ -548,7 +614,8 @@ Settings are environment variables:
       32 bytes as unpadded base64url, or what svc master-key create --kms printed. Optional.
       SVC_MASTER_KEY_PREVIOUS_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "signing-key withdraw": `svc signing-key withdraw <kid> --reason <text>: takes a compromised signing key out of the key set and removes its private
 half, at once and for good. If it is the current signing key, a new one replaces it in the same step, so that there is
 always one that signs; a pending key is withdrawn with it. Evidence is then signed by the key printed as signing_kid; evidence exported under the withdrawn key no
@@ -571,7 +638,10 @@ Where the key that replaces it is made:
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_MASTER_KEY
@@ -583,25 +653,31 @@ Settings are environment variables:
       32 bytes as unpadded base64url, or what svc master-key create --kms printed. Optional.
       SVC_MASTER_KEY_PREVIOUS_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "signing-key list": `svc signing-key list: the signing keys, oldest first: signing, pending (published, signs from the time given),
 retired (published, private half removed) or withdrawn (out of the key set). A table, or with --json JSON.
 
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "master-key create": `svc master-key create --kms <key>: prints a new master key, encrypted under a key in a key management service: a value for
 SVC_MASTER_KEY and SVC_MASTER_KEY_PREVIOUS, which no one reads without that key. Processes have it decrypted when they start.
 Region and credentials are those of the client of the service, such as AWS_REGION and AWS_PROFILE.
 
   --kms <key>   aws-kms:<ARN of a symmetric key>, or azure-key-vault:<identifier of an RSA key>
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "master-key rewrap": `svc master-key rewrap: seals the signing keys and the secrets of webhook endpoints under SVC_MASTER_KEY, where
 SVC_MASTER_KEY_PREVIOUS sealed them, so that the previous key can be put away. Run it once every server has both keys; servers
 need not stop, and running it again does no harm. Approval sessions that were opened under the previous key end
@@ -610,7 +686,10 @@ within 300 s: wait as long before you take SVC_MASTER_KEY_PREVIOUS from the serv
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_MASTER_KEY
@@ -622,7 +701,8 @@ Settings are environment variables:
       32 bytes as unpadded base64url, or what svc master-key create --kms printed. Optional.
       SVC_MASTER_KEY_PREVIOUS_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "mandate list": `svc mandate list: prints the mandates of an organization, newest first. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -634,11 +714,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "mandate show": `svc mandate show: prints a mandate, its newest authorizations, and the latest events of its journal, oldest first.
 
   --organization <id>   whose data it is; required
@@ -648,11 +732,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "mandate events": `svc mandate events: prints the journal of a mandate, oldest first. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -663,11 +751,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "authorization list": `svc authorization list: prints the authorizations of a mandate, newest first. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -679,11 +771,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "authorization show": `svc authorization show: prints an authorization.
 
   --organization <id>   whose data it is; required
@@ -692,11 +788,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "webhook-endpoint list": `svc webhook-endpoint list: prints the webhook endpoints of an organization, newest first. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -706,11 +806,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "webhook-endpoint deliveries": `svc webhook-endpoint deliveries: prints the deliveries to an endpoint with their attempts, newest first. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -721,11 +825,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "webhook-endpoint redeliver": `svc webhook-endpoint redeliver --organization <id> --endpoint <id> --since <timestamp>: delivers again, as new deliveries of
 the same bytes, what the endpoint did not get since then; oldest first. The endpoint must be active. Running it again makes no
 second delivery of the same one. At most 10000 at a time; "left" says how many are left.
@@ -738,11 +846,15 @@ Example: svc webhook-endpoint redeliver --organization org_... --endpoint whe_..
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "webhook-endpoint purge": `svc webhook-endpoint purge --organization <id> --endpoint <id>: gives up the deliveries that wait for a webhook endpoint, frozen
 ones too. They are then exhausted, as after their last attempt, and can be delivered again (svc webhook-endpoint redeliver). An
 attempt under way is left to its end ("under_way"), and the endpoint and its counters stay as they are. Disable or delete the endpoint first if no
@@ -755,11 +867,15 @@ Example: svc webhook-endpoint purge --organization org_... --endpoint whe_... --
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "event list": `svc event list: prints the events of all mandates of an organization, oldest first, as GET /v1/events does. A table on a terminal, else JSON; --json prints JSON there too.
 
   --organization <id>   whose data it is; required
@@ -769,11 +885,15 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "events tail": `svc events tail --organization <id>: prints the events of all mandates of an organization as they come, until it is stopped
 with Ctrl-C. A line for each on a terminal, and when it stops the cursor to go on with. Else, or with --json, JSON lines: the
 events as GET /v1/events has them, and after each page {"next_cursor": ...}. It reads the store; svc listen reads a server.
@@ -789,11 +909,15 @@ Example: svc events tail --organization org_... --type mandate.revoked
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "mandate archive": `svc mandate archive --organization <id> --older-than <days> --to <folder|s3://bucket/prefix>: writes the signed evidence of each
 mandate that has ended, with the key set that it verifies with and a manifest, reads it back, and verifies it. What an earlier
 run wrote is verified and left. A mandate counts once it is in a final state, nothing of it is open, and its last event, late
@@ -817,7 +941,10 @@ Example: svc mandate archive --organization org_... --older-than 400 --to s3://e
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_MASTER_KEY
@@ -844,7 +971,8 @@ Settings are environment variables:
       Origin of an S3-compatible store other than Amazon's, which is addressed by path.
       an origin such as https://s3.example.com. Optional.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "subject erase": `svc subject erase --organization <id> --subject <text>: what is on record of an end user, and with --yes its erasure, as far as
 it goes. Without --yes it changes nothing, and prints what it would do.
 
@@ -871,7 +999,10 @@ Example: svc subject erase --organization org_... --subject user_8f2 --to erasur
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_MASTER_KEY
@@ -898,7 +1029,8 @@ Settings are environment variables:
       Origin of an S3-compatible store other than Amazon's, which is addressed by path.
       an origin such as https://s3.example.com. Optional.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "operator-log": `svc operator-log: prints the commands on the store that operators ran, newest first, this one included: those on the whole
 deployment, or those on one organization. Secrets among their words are not on record. A table on a terminal, else JSON; --json
 prints JSON there too.
@@ -909,11 +1041,15 @@ prints JSON there too.
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "store acknowledge-history": `svc store acknowledge-history: after a failover, a restore or a move to another server, confirms that the database is to be
 used as it is. Until then servers on it are not ready and neither decide nor record anything, since the last acknowledged
 writes may be missing: find out first whether they are, and what callers did because of them. Servers resume within 2 s,
@@ -929,11 +1065,15 @@ Does nothing if the history has not changed.
 Settings are environment variables:
 
   SVC_STORE
-      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Where the data is stored: in a folder, or on a Postgres server. Parameters of a server's URL: sslmode (from
+      require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs,
+      load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts,
+      separated by commas.
       pglite:<folder> or a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "store missing": `svc store missing: lists what another database has and the store has not, such as a lost primary and the standby that took
 its place: mandates and their events, authorizations that are not there or have another state, and commands of
 operators that may have changed something, oldest first, with the words that they were given: repeat those. Secrets are not
@@ -948,14 +1088,20 @@ Exits 0 if nothing is missing, 1 if something is or if that cannot be told.
 Settings are environment variables:
 
   SVC_STORE
-      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      The Postgres server where the data is stored. Parameters of a server's URL: sslmode (from require on, the
+      certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts,
+      application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
       a postgres:// URL. Required.
       SVC_STORE_FILE may name a file that holds it.
   SVC_OTHER_STORE
-      Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written. Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert, connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password, dbname. It may list several hosts, separated by commas.
+      Another database of this deployment on a Postgres server, such as a lost primary, which is read and never written.
+      Parameters of a server's URL: sslmode (from require on, the certificate is verified), ssl, sslrootcert,
+      connect_timeout, target_session_attrs, load_balance_hosts, application_name, options, host, port, user, password,
+      dbname. It may list several hosts, separated by commas.
       a postgres:// URL. Required.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   listen: `svc listen --forward-to <url>: reads the events of an organization from a running server (GET /v1/events) and posts each
 one to an address of this machine, signed and shaped as a webhook. The server needs no endpoint and no way to that address.
 
@@ -986,7 +1132,8 @@ Settings are environment variables:
       Folder of the development server, for dev.json, its master key and its database.
       a path. Default .data.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "evidence verify": `svc evidence verify <file|-> [continuation...]: verifies the evidence of a mandate, as it was received, in full: the signature, the chain of events, the
 approval with its passkey, and every decision, which is made again. Continuations of it (?after_seq=) follow in their order.
 
@@ -1058,12 +1205,14 @@ Settings are environment variables:
       Signing secret of the webhooks.
       svc_wh_ and 32 bytes as unpadded base64url. Optional.
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   completion: `svc completion <shell>: prints what makes a shell complete commands and options of svc.
 
   bash   source <(svc completion bash), in ~/.bashrc
   zsh    source <(svc completion zsh), in ~/.zshrc after compinit
   fish   svc completion fish > ~/.config/fish/completions/svc.fish
 
-Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`
+Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or
+cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`
 }

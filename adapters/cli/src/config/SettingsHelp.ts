@@ -97,16 +97,40 @@ export const SETTINGS_OF = {
 /** Begins the list of settings in the help of a command. */
 export const SETTINGS_HEADING = "Settings are environment variables:"
 
+/** Longest line of what is wrapped, in characters. */
+const LINE_WIDTH = 120
+
+/** A text in lines that each begin with the indentation, broken at spaces. */
+const wrapped = (text: string, indentation = ""): string => {
+  const lines: Array<string> = []
+  let line = ""
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? indentation + word : `${line} ${word}`
+    if (line !== "" && longer.length > LINE_WIDTH) {
+      lines.push(line)
+      line = indentation + word
+    } else line = longer
+  }
+  return [...lines, line].join("\n")
+}
+
+const ENTRY_INDENTATION = " ".repeat(6)
+
+const EXIT_CODES =
+  "Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed."
+
 /** What a command's `--help` prints. */
 export const helpOf = (usage: string, settings: ReadonlyArray<Setting<unknown>>): string => {
   const entries = settings.map((setting) => {
     const { byDefault, fileName, form, meaning, name } = setting
-    const file = fileName === undefined ? "" : `\n      ${fileName} may name a file that holds it.`
+    const file = fileName === undefined ? "" : `${fileName} may name a file that holds it.`
     const requirement = setting.isOptional === true ? "Optional." : "Required."
-    return `  ${name}\n      ${meaning}\n      ${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}${file}`
+    const value = `${form}. ${byDefault === undefined ? requirement : `Default ${byDefault}.`}`
+    const said = [meaning, value, file].filter((text) => text !== "")
+    return [`  ${name}`, ...said.map((text) => wrapped(text, ENTRY_INDENTATION))].join("\n")
   })
   const list = entries.length === 0 ? "" : `${SETTINGS_HEADING}\n\n${entries.join("\n")}\n\n`
-  return `${usage}\n\n${list}Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or option; 75 a port or the store is in use or cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.\n`
+  return `${usage}\n\n${list}${wrapped(EXIT_CODES)}\n`
 }
 
 /** What the development server's `--help` prints. */
