@@ -58,16 +58,21 @@ const execute = (url: string, statements: string): Promise<unknown> =>
       ).pipe(Effect.scoped)
   ).pipe(Effect.provide(Reactivity.layer), Effect.runPromise)
 
+/** The lines of that block. */
+const linesOf = (first: string): string => `${blockOf(first).split("\n").slice(1, -1).join("\n")}\n`
+
+/** The URL of the page's database for a role of it. */
+const roleUrl = (username: string): string =>
+  Object.assign(new URL(server?.url ?? ""), { username, pathname: "/svc" }).href
+
 /** Makes the roles and the database of the page; gives the URL for each role, or that of a server that is not of our own. */
 const installedDatabase = async (): Promise<{ readonly owner: string; readonly serving: string }> => {
   const url = server?.url ?? ""
   if (server?.own === undefined) return { owner: url, serving: url }
-  const lines = blockOf("create role").split("\n").slice(1, -1).join("\n")
-  const [before = "", after = ""] = `${lines}\n`.split("\\connect svc\n")
-  const asUser = (username: string) => Object.assign(new URL(url), { username, pathname: "/svc" }).href
+  const [before = "", after = ""] = linesOf("create role").split("\\connect svc\n")
   await execute(url, before)
-  await execute(asUser("postgres"), after)
-  return { owner: asUser("svc_owner"), serving: asUser("svc") }
+  await execute(roleUrl("postgres"), after)
+  return { owner: roleUrl("svc_owner"), serving: roleUrl("svc") }
 }
 
 /** The words of the first steps of the page. */
@@ -220,6 +225,7 @@ describe.skipIf(server === undefined)(`svc of the image${canContain ? ", contain
     const [[first = ""] = [], ...steps] = firstSteps()
     const migrated = run([...wordsOf(instruction("ENTRYPOINT")), first], { SVC_STORE_FILE: ownersStore })
     assert.strictEqual(await migrated.ended, 0, migrated.output())
+    if (server?.own !== undefined) await execute(roleUrl("svc_owner"), linesOf("grant usage"))
 
     const serving = run([...wordsOf(instruction("ENTRYPOINT")), ...wordsOf(instruction("CMD"))])
     const worker = run([...wordsOf(instruction("ENTRYPOINT")), "worker"], {

@@ -53,8 +53,12 @@ const RUN_ELSEWHERE: ReadonlyArray<{
     begins: /^(?:alter role|ignore_startup_parameters) /u,
     test: "adapters/store-postgres/test/PgBouncer.test.ts"
   },
-  { page: INSTALL, begins: /^create role /u, test: "scripts/pack/ImageRoot.test.ts" },
-  { page: INSTALL, begins: /^(?:npm install |\/opt\/svc\/)/u, test: "scripts/pack/PublishedPackages.test.ts" }
+  { page: INSTALL, begins: /^(?:create role|grant usage) /u, test: "scripts/pack/ImageRoot.test.ts" },
+  {
+    page: INSTALL,
+    begins: /^(?:npm install |ln -sfn |\/opt\/svc\/)/u,
+    test: "scripts/pack/PublishedPackages.test.ts"
+  }
 ]
 
 /** Commands that no test runs, and why. */
@@ -63,13 +67,19 @@ const RUN_NOWHERE: ReadonlyArray<{ readonly begins: RegExp; readonly why: string
     begins: /^docker /u,
     why: "no container engine: scripts/pack/ImageRoot.test.ts starts what the image holds"
   },
+  { begins: /^systemctl /u, why: "no systemd: checks/deployment.test.ts holds the unit to the command" },
+  {
+    begins: /^(?:sh -ec 'set -a; \. \/etc\/svc\/settings;|exec \/opt\/svc\/)/u,
+    why: "the files of the unit are root's, and in /etc"
+  },
   { begins: /^(?:kubectl|helm) /u, why: "no cluster: npm run check:chart renders the chart" },
   { begins: /^npm run check:chart$/u, why: "it fetches Helm and the types of Kubernetes" },
   {
     begins: /^npm run pack /u,
     why: "scripts/pack/SharedInstallation.ts packs by its functions, once for all tests"
   },
-  { begins: /^npm (?:start|run)$/u, why: "not a command but what others are started by" }
+  { begins: /^npm (?:start|run|install)$/u, why: "not a command but what others are started by" },
+  { begins: /^npm config /u, why: "it changes the settings of whoever runs the tests" }
 ]
 
 const MASTER_KEY = "A".repeat(43)
