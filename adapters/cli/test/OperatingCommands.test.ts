@@ -58,7 +58,8 @@ const RUN_ELSEWHERE: ReadonlyArray<{
     page: INSTALL,
     begins: /^(?:npm install |ln -sfn |\/opt\/svc\/)/u,
     test: "scripts/pack/PublishedPackages.test.ts"
-  }
+  },
+  { page: INSTALL, begins: /^sh -ec /u, test: "checks/deployment.test.ts" }
 ]
 
 /** Commands that no test runs, and why. */
@@ -68,10 +69,6 @@ const RUN_NOWHERE: ReadonlyArray<{ readonly begins: RegExp; readonly why: string
     why: "no container engine: scripts/pack/ImageRoot.test.ts starts what the image holds"
   },
   { begins: /^systemctl /u, why: "no systemd: checks/deployment.test.ts holds the unit to the command" },
-  {
-    begins: /^(?:sh -ec 'set -a; \. \/etc\/svc\/settings;|exec \/opt\/svc\/)/u,
-    why: "the files of the unit are root's, and in /etc"
-  },
   { begins: /^(?:kubectl|helm) /u, why: "no cluster: npm run check:chart renders the chart" },
   { begins: /^npm run check:chart$/u, why: "it fetches Helm and the types of Kubernetes" },
   {
