@@ -34,6 +34,32 @@ describe("a graceful shutdown of a busy server", () => {
   })
 })
 
+describe("a client that goes on sending while the server stops", () => {
+  it("is told by an answer to leave, once nothing would accept another connection", async () => {
+    const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
+    const told: Array<readonly [isListening: boolean, connection: unknown]> = []
+    server.on("request", (_request, response) => {
+      response.once("finish", () => told.push([server.listening, response.getHeader("connection")]))
+      response.end("answered")
+    })
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const address = server.address()
+    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    let received = ""
+    socket.on("data", (chunk) => {
+      received += chunk
+      if (!/^connection: close\r$/imu.test(String(chunk))) socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    })
+    const closed = once(socket, "close")
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    server.close()
+    await closed
+    assert.isAbove(told.length, 1)
+    for (const [isListening, connection] of told) assert.strictEqual(connection === "close", !isListening)
+    assert.lengthOf(received.match(/HTTP\/1\.1 200 /gu) ?? [], told.length)
+  })
+})
+
 describe("a request after an answer that closes the connection", () => {
   it("is not served, even in the same packet", async () => {
     const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })

@@ -53,8 +53,9 @@ export interface RawServerOptions {
  * A Node server whose own refusals are problems with request ids too (part 2): 431 for headers that are too large, 408 for a
  * request that arrives too slowly, 417 for an unknown expectation, 405 for CONNECT, 400 for whatever does not parse.
  *
- * It closes gracefully: it stops accepting, answers the requests that were already sent, closes each connection after its
- * last response and idle ones after a moment, and destroys the rest after `STOP_TIMEOUT_MS`.
+ * It closes gracefully: after a moment it stops accepting, answers the requests that were already sent, each last response of a
+ * connection with `Connection: close`, closes idle connections after another moment, and destroys the rest after
+ * `STOP_TIMEOUT_MS`.
  */
 export const makeRawServer = (options: RawServerOptions): Server => {
   const requestTimeout = options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
@@ -248,21 +249,28 @@ const stopGracefully = (server: Server, connections: Connections, timeoutMs: num
     if (stopping && lastOf(connections.get(socket)) === response) closeAfter(socket, response)
   })
   server.close = (done) => {
-    stopping = true
-    for (const [socket, pending] of connections) {
-      const last = lastOf(pending)
-      if (last !== undefined) closeAfter(socket, last)
-    }
-    // Requests that were sent before may still be unread, or their connection not yet accepted.
+    const afterDrain = (step: () => void) => setTimeout(() => afterTurns(DRAIN_TURNS, step), DRAIN_MS)
     const cutIdle = () => {
       for (const [socket, pending] of connections) if (pending.size === 0) socket.destroy()
+    }
+    const stopListening = () => {
+      stopping = true
+      for (const [socket, pending] of connections) {
+        const last = lastOf(pending)
+        if (last !== undefined) closeAfter(socket, last)
+      }
       const cut = setTimeout(() => server.closeAllConnections(), timeoutMs)
+      // Node would close idle connections with it, among them those that were just opened and whose request is not yet read.
+      server.closeIdleConnections = () => {}
       close((error) => {
         clearTimeout(cut)
         done?.(error)
       })
+      afterDrain(cutIdle)
     }
-    setTimeout(() => afterTurns(DRAIN_TURNS, cutIdle), DRAIN_MS)
+    // Connections that were opened before may not be accepted yet. No answer closes its connection until nothing listens any
+    // more: its client would open another at once, which would be reset if it waited to be accepted as that ends.
+    afterDrain(stopListening)
     return server
   }
 }
