@@ -75,8 +75,7 @@ const RUN_NOWHERE: ReadonlyArray<{ readonly begins: RegExp; readonly why: string
     begins: /^npm run pack /u,
     why: "scripts/pack/SharedInstallation.ts packs by its functions, once for all tests"
   },
-  { begins: /^npm (?:start|run|install)$/u, why: "not a command but what others are started by" },
-  { begins: /^npm config /u, why: "it changes the settings of whoever runs the tests" }
+  { begins: /^npm (?:start|run|install)$/u, why: "not a command but what others are started by" }
 ]
 
 const MASTER_KEY = "A".repeat(43)
