@@ -50,10 +50,13 @@ interface Connected {
 }
 
 /**
- * Loaded with the layer of the webhook transport, so that a server whose installation is replaced still delivers, and before
- * connecting: loading blocks the event loop, in which time connection attempts would time out.
+ * Loaded with the first request, to keep the start of an embedded service short, and before connecting: loading blocks the event
+ * loop, in which time connection attempts would time out.
  */
-export const loadHttp = Effect.promise(() => import("undici"))
+const loadHttp = Effect.promise(() => import("undici"))
+
+/** Loads what the first request would load. */
+export const loadClient: Effect.Effect<void> = Effect.asVoid(loadHttp)
 
 /** The reason for destroying a client after its request; shared, to avoid a stack trace for each. */
 const SETTLED = new Error("the request is settled")

@@ -7,7 +7,7 @@ import {
   exchange,
   type GuardedAnswer,
   type GuardedClientOptions,
-  loadHttp,
+  loadClient,
   WHOLE_LIMIT_MS
 } from "./GuardedClient.ts"
 import { ExchangeFailed } from "./GuardedConnection.ts"
@@ -108,7 +108,6 @@ export const layer = (options: WebhookTransportOptions): Layer.Layer<WebhookTran
   Layer.effect(
     WebhookTransport,
     Effect.gen(function* () {
-      yield* loadHttp
       const settings = settingsOf(options)
       const scope = yield* Effect.scope
       return WebhookTransport.of({
@@ -117,3 +116,10 @@ export const layer = (options: WebhookTransportOptions): Layer.Layer<WebhookTran
       })
     })
   )
+
+/**
+ * The same with its HTTP client loaded before the first attempt, for a server: one whose installation is replaced while it runs
+ * still delivers.
+ */
+export const layerLoaded = (options: WebhookTransportOptions): Layer.Layer<WebhookTransport> =>
+  Layer.merge(layer(options), Layer.effectDiscard(loadClient))

@@ -32,7 +32,7 @@ const work = Effect.gen(function* () {
         RandomnessNodeCrypto.layer,
         Layer.provide(
           instruments.webhookTransport,
-          WebhookTransportHttp.layer({ loopbackAllowed: webhookLoopback })
+          WebhookTransportHttp.layerLoaded({ loopbackAllowed: webhookLoopback })
         )
       )
     ),

@@ -60,7 +60,7 @@ export const portsLayer = (
     PasskeyVerifierOnDemand.layer,
     Layer.provide(
       instruments.webhookTransport,
-      WebhookTransportHttp.layer({ loopbackAllowed: config.webhookLoopback })
+      WebhookTransportHttp.layerLoaded({ loopbackAllowed: config.webhookLoopback })
     ),
     retention(config),
     deploymentLayer(config)
