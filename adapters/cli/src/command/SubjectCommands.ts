@@ -104,8 +104,9 @@ const mandatesNow = Effect.fnUntraced(function* (erasing: Erasing) {
   const { now } = yield* (yield* MandateStore).load({ organization: archiving.organization })
   const { mandates: removable } = yield* countEnded(archiving)
   const { mandates: closed } = yield* countEnded({ ...archiving, endedBefore: now + 1n })
-  const isAmong = (list: typeof closed, { id }: Mandate) => list.some(({ mandate }) => mandate === id)
-  const staying = mandates.filter((mandate) => !isLive(mandate) && !isAmong(removable, mandate))
+  const idsOf = (list: typeof closed) => new Set(list.map(({ mandate }) => mandate))
+  const [removableIds, closedIds] = [idsOf(removable), idsOf(closed)]
+  const staying = mandates.filter((mandate) => !isLive(mandate) && !removableIds.has(mandate.id))
   return {
     live: mandates.filter(isLive),
     removable,
@@ -113,7 +114,7 @@ const mandatesNow = Effect.fnUntraced(function* (erasing: Erasing) {
       (mandate): Left => ({
         mandate: mandate.id,
         state: mandate.state,
-        because: isAmong(closed, mandate) ? "ended_recently" : "open"
+        because: closedIds.has(mandate.id) ? "ended_recently" : "open"
       })
     )
   }

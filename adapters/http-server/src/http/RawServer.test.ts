@@ -1,4 +1,5 @@
 import { once } from "node:events"
+import type { Server } from "node:http"
 import { assert, describe, it } from "vitest"
 import { openConnection, parseAnswer } from "../../test/RawExchange.ts"
 import { makeRawServer } from "./RawServer.ts"
@@ -12,14 +13,19 @@ const stall = (): void => {
   while (performance.now() < end);
 }
 
+/** Has the server listen, and opens a connection to it. */
+const connectionTo = async (server: Server) => {
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const address = server.address()
+  return openConnection(typeof address === "object" && address !== null ? address.port : 0)
+}
+
 describe("a graceful shutdown of a busy server", () => {
   it("answers requests that were sent before it", async () => {
     const server = makeRawServer({ baseUrl: "https://api.example", headers: {} })
     server.on("request", (_request, response) => response.end("answered"))
     const accepted = once(server, "connection")
-    await once(server.listen(0, "127.0.0.1"), "listening")
-    const address = server.address()
-    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    const socket = await connectionTo(server)
     await accepted
     let received = ""
     socket.on("data", (chunk) => {
@@ -42,9 +48,7 @@ describe("a client that goes on sending while the server stops", () => {
       response.once("finish", () => told.push([server.listening, response.getHeader("connection")]))
       response.end("answered")
     })
-    await once(server.listen(0, "127.0.0.1"), "listening")
-    const address = server.address()
-    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    const socket = await connectionTo(server)
     let received = ""
     socket.on("data", (chunk) => {
       received += chunk
@@ -69,9 +73,7 @@ describe("a request after an answer that closes the connection", () => {
       // Answered before the end of its body, as one that is too large.
       response.writeHead(413, { connection: "close" }).end("no")
     })
-    await once(server.listen(0, "127.0.0.1"), "listening")
-    const address = server.address()
-    const socket = await openConnection(typeof address === "object" && address !== null ? address.port : 0)
+    const socket = await connectionTo(server)
     let received = ""
     socket.on("data", (chunk) => {
       received += chunk

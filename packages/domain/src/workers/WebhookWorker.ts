@@ -168,38 +168,36 @@ const make = Effect.gen(function* () {
   /** Endpoints whose secret did not open when it was last tried, by their identifier. */
   const closed = new Set<string>()
 
-  /**
-   * The secret of an endpoint; absent if the master key does not open it. The operator is told once per endpoint: what is
-   * to be done is the same for each attempt.
-   */
+  /** Said once per endpoint: what is to be done is the same for each attempt. */
+  const sayClosed = ({ id, organizationId }: LeasedDelivery["endpoint"]): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      if (closed.has(id)) return Effect.void
+      closed.add(id)
+      return Effect.annotateLogs(
+        Effect.logWarning(
+          `the master key does not open the secret of ${id}, so nothing is sent to it; have its owner rotate it`
+        ),
+        { organization_id: organizationId, webhook_endpoint_id: id }
+      )
+    })
+
+  /** The secret of an endpoint; absent if the master key does not open it. */
   const secretOf = ({ endpoint }: LeasedDelivery): Effect.Effect<Redacted.Redacted<string> | undefined> =>
     sealer.open(webhookSecretContext(endpoint, endpoint.secretVersion), endpoint.sealedSecret).pipe(
       Effect.tap(() => Effect.sync(() => closed.delete(endpoint.id))),
-      Effect.catchTag("SealBroken", () => {
-        if (closed.has(endpoint.id)) return Effect.succeed(undefined)
-        closed.add(endpoint.id)
-        return Effect.as(
-          Effect.annotateLogs(
-            Effect.logWarning(
-              `the master key does not open the secret of ${endpoint.id}, so nothing is sent to it; have its owner rotate it`
-            ),
-            { organization_id: endpoint.organizationId, webhook_endpoint_id: endpoint.id }
-          ),
-          undefined
-        )
-      })
+      Effect.catchTag("SealBroken", () => Effect.as(sayClosed(endpoint), undefined))
     )
+
+  const unsigned = Effect.sync(() => {
+    countUnsent(UNSIGNED)
+    return UNSIGNED
+  })
 
   const deliver = (leased: LeasedDelivery, secret: Exit.Exit<Redacted.Redacted<string> | undefined>) => {
     const { delivery, endpoint } = leased
     const { abandoned, ended } = begin(leased)
     return Effect.flatMap(secret, (opened) =>
-      opened === undefined
-        ? Effect.as(
-            Effect.sync(() => countUnsent(UNSIGNED)),
-            UNSIGNED
-          )
-        : attempt(leased, opened)
+      opened === undefined ? unsigned : attempt(leased, opened)
     ).pipe(
       Effect.tap(({ error, status }) =>
         Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
