@@ -142,7 +142,7 @@ const holdEndpoint = Effect.fnUntraced(function* ({ url }: OpenStore, endpoint: 
 }, Effect.provide(Reactivity.layer))
 
 const WAITING_FOR_A_LOCK = `select pid from pg_stat_activity
-  where datname = current_database() and wait_event_type = 'Lock' and query like '%record_webhook_ends%'`
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%record_webhook_attempts%'`
 
 const END_WHOEVER_WAITS = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock'`

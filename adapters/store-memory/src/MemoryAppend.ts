@@ -35,10 +35,6 @@ export const appendChange = (
   return Result.succeed(record(state, tenant, stream ?? newStream(tenant, frozen), frozen, open, now))
 }
 
-/** The revision to be given to a subject whose revision was `expected`. */
-export const revisionAfter = (expected: "absent" | number): number =>
-  expected === "absent" ? 1 : expected + 1
-
 const refuseBroken = (broken: string | undefined): void => {
   if (broken !== undefined) throw new Error(`the change cannot be recorded: ${broken}`)
 }
@@ -133,7 +129,8 @@ const record = (
   }
   if (change.subject !== undefined) {
     const { expected, next, reference } = change.subject
-    tenant.subjects.set(reference, deepFreeze({ ...next, revision: revisionAfter(expected) }))
+    const revision = state.nextRevision(expected === "absent" ? 0 : expected)
+    tenant.subjects.set(reference, deepFreeze({ ...next, revision }))
   }
   for (const claim of change.claims) tenant.claims.take(claim, now)
   fanOut(tenant, change, now)

@@ -98,6 +98,8 @@ export class MemoryState {
   readonly tokens = new Map<string, SessionPlace>()
   /** By hash. */
   readonly apiKeys = new Map<string, ApiKeyPlace>()
+  /** No revision that is given from now on is less: raised by who makes a store lose what it recorded last. */
+  revisionsFrom = 1
   #clock: Instant = 0n
 
   tenant(organization: string): Tenant | undefined {
@@ -125,6 +127,11 @@ export class MemoryState {
     return tenant
   }
 
+  /** The revision after the given one of a webhook endpoint or a subject; 0 stands for none. */
+  nextRevision(revision: number): number {
+    return Math.max(revision + 1, this.revisionsFrom)
+  }
+
   /**
    * The store's clock: it follows the given one, and stands still while that one is behind, because what
    * was shown must not turn back.
@@ -140,6 +147,7 @@ export class MemoryState {
     for (const [id, tenant] of this.tenants) copy.tenants.set(id, copyOfTenant(tenant))
     for (const [hash, place] of this.tokens) copy.tokens.set(hash, place)
     for (const [hash, place] of this.apiKeys) copy.apiKeys.set(hash, place)
+    copy.revisionsFrom = this.revisionsFrom
     copy.#clock = this.#clock
     return copy
   }

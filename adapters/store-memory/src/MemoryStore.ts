@@ -14,7 +14,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { deepFreeze } from "./DeepFreeze.ts"
-import { appendChange, revisionAfter } from "./MemoryAppend.ts"
+import { appendChange } from "./MemoryAppend.ts"
 import { clean } from "./MemoryCleaning.ts"
 import { readFeed } from "./MemoryFeed.ts"
 import { releaseDue, takeDue } from "./MemoryLeases.ts"
@@ -88,7 +88,7 @@ const subjectStore = (state: MemoryState): SubjectStore["Service"] => ({
     Effect.suspend(() => {
       const subjects = state.tenant(organization)?.subjects
       if (subjects?.get(subjectReference)?.revision !== expected) return Effect.fail(new Stale())
-      subjects.set(subjectReference, deepFreeze({ ...next, revision: revisionAfter(expected) }))
+      subjects.set(subjectReference, deepFreeze({ ...next, revision: state.nextRevision(expected) }))
       return Effect.void
     })
 })

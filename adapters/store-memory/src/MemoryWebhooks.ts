@@ -93,7 +93,7 @@ export const changeEndpoint = (
     waiting: new Set(),
     endedAt: new Map()
   }
-  replaceEndpoint(entry, change.next)
+  replaceEndpoint(state, entry, change.next)
   tenant.webhooks.set(change.next.id, entry)
   if (change.spread !== undefined) {
     const waiting = waitingOf(entry).map(({ delivery }) => delivery)
@@ -103,11 +103,15 @@ export const changeEndpoint = (
   return Result.succeed({ revision: entry.revision })
 }
 
-const replaceEndpoint = (entry: MemoryWebhookEndpoint, next: WebhookEndpointState): void => {
+const replaceEndpoint = (
+  state: MemoryState,
+  entry: MemoryWebhookEndpoint,
+  next: WebhookEndpointState
+): void => {
   if (next.status === "active") entry.missedSince = undefined
   entry.kept = keptDeliveriesAfter(entry.kept, next)
   entry.endpoint = deepFreeze(next)
-  entry.revision += 1
+  entry.revision = state.nextRevision(entry.revision)
 }
 
 const putDelivery = (entry: MemoryWebhookEndpoint, delivery: WebhookDeliveryState, body: string): void => {
@@ -217,7 +221,7 @@ export const recordEnded = (
   const isOpen = ({ next, token }: EndedAttempts["deliveries"][number]): boolean =>
     entry.deliveries.get(next.id)?.delivery.open?.token === token
   if (!deliveries.every(isOpen)) return undefined
-  replaceEndpoint(entry, endpoint)
+  replaceEndpoint(state, entry, endpoint)
   for (const { next } of deliveries) {
     moveDelivery(entry, next)
     if (next.state !== "pending") entry.endedAt.set(next.id, now)

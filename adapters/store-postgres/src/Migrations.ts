@@ -4,6 +4,7 @@ import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
 import { partitions } from "./migrations/Partitions.ts"
 import { removedMandates } from "./migrations/RemovedMandates.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
+import { revisionsAfterLoss } from "./migrations/RevisionsAfterLoss.ts"
 import { secretTables } from "./migrations/SecretTables.ts"
 import { wakeColumns } from "./migrations/WakeColumns.ts"
 import { webhookBounds } from "./migrations/WebhookBounds.ts"
@@ -42,7 +43,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 6, name: "secret_tables", statements: secretTables },
   { id: 7, name: "webhook_bounds", statements: webhookBounds },
   { id: 8, name: "partitions", statements: partitions },
-  { id: 9, name: "removed_mandates", statements: removedMandates }
+  { id: 9, name: "removed_mandates", statements: removedMandates },
+  { id: 10, name: "revisions_after_loss", statements: revisionsAfterLoss }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -12,6 +12,9 @@ import { Effect, Layer } from "effect"
 import { memoryPrograms } from "./MemoryPrograms.ts"
 import { LONG, runSettings } from "./RunSettings.ts"
 
+/** Rounds of histories until commands were combined in one. */
+const MOST_ROUNDS = 20
+
 const { replay, ...settings } = runSettings(60)
 
 /** Counts the appends that bind several idempotency keys, and so record several commands. */
@@ -43,7 +46,12 @@ describe("histories of three clients on one mandate", () => {
             interleavedStore(Layer.fresh(countingStore(count)), pauses, processes)
           )
         await checkLinearizability({ ports, ...settings })
-        assert.strictEqual(count.combined > 0, processes !== "each")
+        if (processes === "each") assert.strictEqual(count.combined, 0)
+        // Each of two processes has a line of its own, so a round may pass in which none had two commands.
+        for (let more = 1; processes !== "each" && count.combined === 0; more++) {
+          assert.isBelow(more, MOST_ROUNDS)
+          await checkLinearizability({ ports, ...settings, seed: settings.seed + more })
+        }
       },
       LONG
     )

@@ -179,8 +179,8 @@ const makeWatch = (history: StoreHistory["Service"], { isEmbedded, missing, scop
 }
 
 /**
- * Guards every operation that records or removes something, answers for an idempotency key, or returns positions. Results of webhook attempts and releases of leases
- * are let through, because they decide nothing.
+ * Guards every operation that records or removes something, answers for an idempotency key, or returns positions. Releases of leases are let
+ * through, because they decide nothing.
  */
 const withWatch = <Others>(
   ports: Context.Context<GuardedPorts | Others>,
@@ -222,7 +222,8 @@ const withWatch = <Others>(
       ...webhooks,
       changeEndpoint: guard(webhooks.changeEndpoint),
       addDelivery: guard(webhooks.addDelivery),
-      leaseDue: guard(webhooks.leaseDue)
+      leaseDue: guard(webhooks.leaseDue),
+      recordAttempts: guard(webhooks.recordAttempts)
     }),
     Context.add(StoreCleaning, { clean: guard(cleaning.clean) }),
     Context.add(EndedMandates, { ...ended, remove: guard(ended.remove) }),

@@ -5,10 +5,18 @@ import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { type Acknowledgement, StoreHistory } from "@svc/domain/ports/StoreHistory"
+import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { harnessOrganization } from "@svc/testkit/ProgramHarness"
-import { createdChange } from "@svc/testkit/StoreFixtures"
+import { createdChange, followingChange, newPasskey, newSubject } from "@svc/testkit/StoreFixtures"
 import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import {
+  change,
+  loadStored,
+  newEndpoint,
+  recordEnds,
+  register
+} from "@svc/testkit/store-contract/WebhooksUnderTest"
 import { Context, Effect, Layer, Logger, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { Connection } from "effect/sql/SqlConnection"
@@ -110,12 +118,14 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
         const webhooks = yield* WebhookStore
         const leases = yield* DueLeases
         const work = { token: "t", limit: 1, lasts: 1n }
+        const endpoint = newEndpoint(organization, yield* storeNow)
         const refused: ReadonlyArray<
           Effect.Effect<unknown, { readonly _tag: string; readonly cause?: unknown }>
         > = [
           mandates.append(createdChange(newPlace(), yield* storeNow, {})),
           leases.take(work),
           webhooks.leaseDue({ ...work, perEndpoint: 1, assured: 1, perOrganization: 1 }),
+          webhooks.recordAttempts([{ organization, endpoint, expected: 1, deliveries: [] }]),
           Effect.provideService(read(organization, FEED_START), EventFeed, yield* EventFeed),
           Effect.provideService(read(organization, position), EventFeed, yield* EventFeed)
         ]
@@ -264,6 +274,73 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
       assert.deepStrictEqual(yield* missing([head]), [])
       const later = { ...head, seq: 2, event: "evt_later" }
       assert.deepStrictEqual(yield* missing([later]), [{ ...later, found: 0 }])
+    })
+  )
+
+  it.effect("gives no revision again that a lost change had", () =>
+    Effect.gen(function* () {
+      const subjects = yield* SubjectStore
+      const mandates = yield* MandateStore
+      const place = newPlace()
+      const { organization, subjectReference: reference } = place
+      const endpoint = yield* register(organization)
+      const enrolled = newSubject({ passkeys: [newPasskey()] })
+      const current = yield* recordMandate(place, () => ({
+        subject: { reference, expected: "absent", next: enrolled }
+      }))
+      const rotated = { ...endpoint, secretVersion: 2 }
+      const retired = { ...enrolled, passkeys: [] }
+
+      // Changes that servers have read and a failover loses: the rows are what they were before.
+      yield* run(
+        `create table svc.before as select revision, record from svc.webhook_endpoint where endpoint = '${endpoint.id}'`
+      )
+      const first = {
+        endpoint: (yield* loadStored(endpoint)).revision,
+        subject: current.stream.subject!.revision
+      }
+      const lost = yield* change(rotated, { expected: first.endpoint })
+      yield* subjects.replace({ ...place, expected: first.subject, next: retired })
+      const lostSubject = (yield* subjects.load(place)).subject!.revision
+      yield* run(`update svc.webhook_endpoint e set revision = b.revision, record = b.record from svc.before b
+        where e.endpoint = '${endpoint.id}'`)
+      yield* run(`update svc.subject set revision = ${first.subject} where organization = '${organization}'`)
+      yield* run("drop table svc.before")
+      yield* promoted
+      yield* acknowledge()
+
+      const renamed = { ...endpoint, description: "since the failover" }
+      const { revision } = yield* change(renamed, { expected: first.endpoint })
+      yield* subjects.replace({ ...place, expected: first.subject, next: enrolled })
+      const stale = { endpoint: rotated, ...lost }
+      assert.strictEqual((yield* Effect.flip(recordEnds(stale, [])))._tag, "Stale")
+      assert.strictEqual((yield* Effect.flip(change(rotated, { expected: lost.revision })))._tag, "Stale")
+      const reuse = subjects.replace({ ...place, expected: lostSubject, next: retired })
+      assert.strictEqual((yield* Effect.flip(reuse))._tag, "Stale")
+      const approve = (expected: number) =>
+        mandates.append(followingChange(current, [], { subject: { reference, expected, next: retired } }))
+      assert.strictEqual((yield* Effect.flip(approve(lostSubject)))._tag, "Stale")
+      assert.deepStrictEqual(yield* loadStored(endpoint), { endpoint: renamed, revision })
+
+      // From there they count by one again.
+      assert.deepStrictEqual(yield* recordEnds({ endpoint: renamed, revision }, []), {
+        revision: revision + 1
+      })
+      const { subject } = yield* subjects.load(place)
+      assert.deepStrictEqual(subject, { ...enrolled, revision: subject!.revision })
+      yield* approve(subject!.revision)
+      assert.deepStrictEqual((yield* subjects.load(place)).subject, {
+        ...retired,
+        revision: subject!.revision + 1
+      })
+
+      // An endpoint or a subject that was made since has none of the lost numbers either.
+      const made = newPlace({ organization })
+      yield* recordMandate(made, () => ({
+        subject: { reference: made.subjectReference, expected: "absent", next: enrolled }
+      }))
+      assert.isAtLeast((yield* subjects.load(made)).subject!.revision, revision)
+      assert.isAtLeast((yield* loadStored(yield* register(organization))).revision, revision)
     })
   )
 

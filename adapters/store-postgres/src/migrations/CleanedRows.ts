@@ -1,5 +1,4 @@
 import { cleanOrganizations } from "../schema/operation/CleanOrganizations.ts"
-import { recordWebhookEnds } from "../schema/webhooks/RecordWebhookEnds.ts"
 
 /**
  * When deliveries ended, and indexes of what is to be removed. Deliveries that ended before count from this step on. Their
@@ -13,4 +12,4 @@ create index webhook_delivery_ended on {schema}.webhook_delivery (organization, 
 create index claim_expiry on {schema}.claim (organization, expires_at) where expires_at is not null;
 create index claim_of_delivery on {schema}.claim (organization, resource)
   where kind = 'idempotency_key' and left(resource, 4) = 'dlv_';
-${recordWebhookEnds}${cleanOrganizations}`
+${cleanOrganizations}`

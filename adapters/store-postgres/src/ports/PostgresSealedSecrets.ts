@@ -1,7 +1,7 @@
 import type { SealedSecret, SealedSecrets } from "@svc/domain/ports/SealedSecrets"
 import { signingKeyContext, webhookSecretContext } from "@svc/domain/ports/SecretSealer"
 import { Effect } from "effect"
-import { type PostgresClients, statement } from "../connection/PostgresClients.ts"
+import { decidingClient, type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import { readEndpoint } from "../RecordCodec.ts"
 
@@ -17,7 +17,7 @@ where k.organization = '' and k.kid = $1::text and k.sealed = $2::text returning
 
 /** A sealed text occurs nowhere else, since it begins with a random nonce. Whoever replaces the record at the same time starts over. */
 const REPLACE_WEBHOOK_SECRET = `update {schema}.webhook_endpoint e
-set record = replace(e.record, $3::text, $4::text), revision = e.revision + 1
+set record = replace(e.record, $3::text, $4::text), revision = {schema}.next_revision(e.revision)
 where e.organization = $1::text and e.endpoint = $2::text and position($3::text in e.record) > 0
 returning e.endpoint as place`
 
@@ -26,7 +26,8 @@ const webhookSecretOf = ({ record }: { readonly record: string }): SealedSecret 
   return { context: webhookSecretContext(endpoint, endpoint.secretVersion), sealed: endpoint.sealedSecret }
 }
 
-export const makeSealedSecrets = ({ reads, schema, writes }: PostgresClients): SealedSecrets["Service"] => {
+export const makeSealedSecrets = (clients: PostgresClients): SealedSecrets["Service"] => {
+  const { reads, schema, writes } = clients
   const signingKeys = statement<{ readonly kid: string; readonly sealed: string }>(
     reads,
     schema,
@@ -34,7 +35,7 @@ export const makeSealedSecrets = ({ reads, schema, writes }: PostgresClients): S
   )
   const webhookSecrets = statement<{ readonly record: string }>(reads, schema, WEBHOOK_SECRETS)
   const replaceSigningKey = statement(writes, schema, REPLACE_SIGNING_KEY)
-  const replaceWebhookSecret = statement(writes, schema, REPLACE_WEBHOOK_SECRET)
+  const replaceWebhookSecret = statement(decidingClient(clients), schema, REPLACE_WEBHOOK_SECRET)
   return {
     signingKeys: Effect.suspend(() =>
       guarded(

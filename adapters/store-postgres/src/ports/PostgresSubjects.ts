@@ -10,7 +10,7 @@ const LOAD = `select clock.now as clock, s.record, s.revision
 from (select ${CLOCK} as now) clock
 left join {schema}.subject s on s.organization = $1::text and s.subject = $2::text`
 
-const REPLACE = `update {schema}.subject s set revision = s.revision + 1, record = $4::text
+const REPLACE = `update {schema}.subject s set revision = {schema}.next_revision(s.revision), record = $4::text
 where s.organization = $1::text and s.subject = $2::text and s.revision = $3::bigint
 returning s.revision`
 

@@ -200,7 +200,7 @@ const CLAIM_TYPES = "text[] text[] text[] text[] text[] text[]"
 const CHANGE = calls("change_webhook_endpoint", `${PUT_TYPES} bigint bigint bigint ${CLAIM_TYPES}`)
 const ADD = calls("add_webhook_delivery", `text text text text text bigint bigint text ${CLAIM_TYPES}`)
 const LEASE = calls("lease_webhook_attempts", "text bigint bigint bigint bigint bigint text[] text[]")
-const RECORD = calls("record_webhook_ends", Array(13).fill("text[]").join(" "))
+const RECORD = calls("record_webhook_attempts", Array(13).fill("text[]").join(" "))
 
 interface OutcomeRow {
   readonly o_outcome: "recorded" | "stale" | "claim_taken" | "limit"
@@ -208,6 +208,11 @@ interface OutcomeRow {
   readonly o_kind: ClaimKind | null
   readonly o_fingerprint: string | null
   readonly o_resource: string | null
+}
+
+interface RecordedRow {
+  readonly o_place: bigint
+  readonly o_revision: bigint
 }
 
 /** The deliveries that are kept for an endpoint from when it is disabled. */
@@ -370,11 +375,12 @@ const makeChanges = (clients: PostgresClients) => {
   return { changeEndpoint, addDelivery }
 }
 
-const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
+const makeAttempts = (clients: PostgresClients) => {
+  const { reads, schema, server, writes } = clients
   const polls = server?.polls ?? writes
   const lease = statement<EndpointRow & DeliveryRow & { readonly o_body: string }>(polls, schema, LEASE)
   const expired = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, EXPIRED)
-  const record = statement<{ readonly record_webhook_ends: bigint }>(writes, schema, RECORD)
+  const record = statement<RecordedRow>(decidingClient(clients), schema, RECORD)
   const reloaded = statement<ClockRow & Nullable<EndpointRow> & Nullable<DeliveryRow>>(reads, schema, RELOAD)
   const leaseDue: Service["leaseDue"] = ({
     assured,
@@ -441,8 +447,10 @@ const makeAttempts = ({ reads, schema, server, writes }: PostgresClients) => {
       ])
     ).pipe(
       Effect.map((rows) => {
-        const places = new Set(rows.map((row) => Number(row.record_webhook_ends)))
-        return ended.map(({ expected }, at) => (places.has(at + 1) ? expected + 1 : undefined))
+        const revisions = new Map(
+          rows.map(({ o_place, o_revision }) => [Number(o_place), Number(o_revision)])
+        )
+        return ended.map((_, at) => revisions.get(at + 1))
       })
     )
   }

@@ -1,3 +1,4 @@
+import { nextRevision } from "./NextRevision.ts"
 import { acknowledgeHistory } from "./operation/AcknowledgeHistory.ts"
 import { apiKeySecretTable } from "./operation/ApiKeySecretTable.ts"
 import { cleanOrganizations } from "./operation/CleanOrganizations.ts"
@@ -12,7 +13,7 @@ import { putApiKey } from "./operation/PutApiKey.ts"
 import { rotateSigningKey } from "./operation/RotateSigningKey.ts"
 import { signingKeyTable } from "./operation/SigningKeyTable.ts"
 import { withdrawSigningKey } from "./operation/WithdrawSigningKey.ts"
-import { previousCalls } from "./PreviousCalls.ts"
+import { previousCalls, previousEnds } from "./PreviousCalls.ts"
 import { storeClock } from "./StoreClock.ts"
 import { appendChanges } from "./streams/AppendChanges.ts"
 import { appendOne } from "./streams/AppendOne.ts"
@@ -31,7 +32,7 @@ import { changeWebhookEndpoint } from "./webhooks/ChangeWebhookEndpoint.ts"
 import { fanOut } from "./webhooks/FanOut.ts"
 import { giveUpWebhookDeliveries } from "./webhooks/GiveUpWebhookDeliveries.ts"
 import { leaseWebhookAttempts } from "./webhooks/LeaseWebhookAttempts.ts"
-import { recordWebhookEnds } from "./webhooks/RecordWebhookEnds.ts"
+import { recordWebhookAttempts } from "./webhooks/RecordWebhookAttempts.ts"
 import { replaceWebhookEndpoint } from "./webhooks/ReplaceWebhookEndpoint.ts"
 import { webhookQueues } from "./webhooks/WebhookQueues.ts"
 import { webhookTables } from "./webhooks/WebhookTables.ts"
@@ -53,6 +54,7 @@ const TABLES = [
 
 const FUNCTIONS = [
   storeClock,
+  nextRevision,
   previousCalls,
   loadStream,
   takeClaims,
@@ -66,7 +68,8 @@ const FUNCTIONS = [
   addWebhookDelivery,
   webhookQueues,
   leaseWebhookAttempts,
-  recordWebhookEnds,
+  recordWebhookAttempts,
+  previousEnds,
   cleanOrganizations,
   removeMandate,
   giveUpWebhookDeliveries,

@@ -139,7 +139,7 @@ export interface StreamChange {
   readonly sessions: ReadonlyArray<ApprovalSessionState>
   /**
    * The subject's passkeys after the change, if its own revision is still `expected`. The store counts that
-   * revision, from 1 as the stream's; `next.revision` is not read.
+   * revision as one of webhook endpoints (`StoredEndpoint`); `next.revision` is not read.
    */
   readonly subject?: {
     readonly reference: string

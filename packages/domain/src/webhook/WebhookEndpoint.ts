@@ -13,7 +13,10 @@ export const KEPT_SECONDS = 604_800n
 /** How many deliveries are kept for an endpoint while it is disabled (part 8). */
 export const KEPT_DELIVERIES = 10_000
 
-/** An endpoint, and the revision that a change of it must name. */
+/**
+ * An endpoint, and the revision that a change of it must name. It begins with 1 and rises with each change, by one unless what
+ * was recorded last was lost: no revision of a lost change is given again.
+ */
 export interface StoredEndpoint {
   readonly endpoint: WebhookEndpointState
   readonly revision: number

@@ -9,7 +9,7 @@ import type { CountedMandate, Recorded } from "@svc/testkit/JournalRecount"
 import { Exit } from "effect"
 import type { RarePaths } from "../RarePaths.ts"
 import { unsealed } from "../server/CheapCrypto.ts"
-import type { StoreServer, StoreWatch } from "../store/StoreServer.ts"
+import type { StoreServer, StoreWatch, Takeover } from "../store/StoreServer.ts"
 import type { Findings } from "./Findings.ts"
 
 const NANOS_PER_SECOND = 1_000_000_000n
@@ -73,6 +73,7 @@ export class DeliveryAudit {
   #deliveries = new Map<string, Delivery>()
   /** Absent when it is to be worked out again. */
   #dueAt: number | undefined
+  #revisionsFrom = 1
   #replica: readonly [Map<string, Endpoint>, Map<string, Delivery>] = [new Map(), new Map()]
   /** Called when an endpoint has just been disabled. */
   whenDisabled: ((organization: string, endpoint: string) => void) | undefined
@@ -214,7 +215,7 @@ export class DeliveryAudit {
       this.#put(next.id, after)
     }
     const counted = this.#endpoints.get(given.id)!
-    const revision = counted.revision + 1
+    const revision = this.#revisionAfter(counted.revision)
     const own =
       counted.status === "disabled"
         ? { ...counted, revision, disabledAt: given.disabledAt }
@@ -232,6 +233,10 @@ export class DeliveryAudit {
       check("deliveries as their attempts ended", isSame, `${given.id}: ${row.id} is ${row.state}`)
     }
     this.#checkEndpoint(own, given.id, stored?.endpoint)
+  }
+
+  #revisionAfter(revision: number): number {
+    return Math.max(revision + 1, this.#revisionsFrom)
   }
 
   /** By the clock of the worker that waited for it, an attempt may end later than by the store's, which may stand still. */
@@ -342,7 +347,7 @@ export class DeliveryAudit {
     check("endpoints change on the revision that was read", isExpected, `${next.id}: ${before?.revision}`)
     const endpoint: Endpoint = {
       organization,
-      revision: expected + 1,
+      revision: this.#revisionAfter(expected),
       url: next.url,
       types: next.eventTypes,
       status: next.status,
@@ -434,7 +439,8 @@ export class DeliveryAudit {
     this.#replica = [new Map(this.#endpoints), new Map(this.#deliveries)]
   }
 
-  failedOver(isTailLost: boolean): void {
+  failedOver({ isTailLost, revisionsFrom }: Takeover): void {
+    this.#revisionsFrom = revisionsFrom
     if (!isTailLost) return
     const [endpoints, deliveries] = this.#replica
     this.#endpoints = new Map(endpoints)

@@ -16,7 +16,7 @@ import { COUNTERS, type Use } from "@svc/testkit/RecountBudget"
 import { nanosOf } from "@svc/testkit/RecountCalendar"
 import { Exit } from "effect"
 import type { RarePaths } from "../RarePaths.ts"
-import type { AppendExit, StoreServer } from "../store/StoreServer.ts"
+import type { AppendExit, StoreServer, Takeover } from "../store/StoreServer.ts"
 import { ClaimLedger } from "./ClaimLedger.ts"
 import { isDecision, isDecisionRight } from "./DecisionAudit.ts"
 import type { Findings } from "./Findings.ts"
@@ -381,12 +381,13 @@ export class MandateAudit {
     this.sessions.replicated()
   }
 
-  failedOver(isTailLost: boolean): void {
+  failedOver(takeover: Takeover): void {
+    const { isTailLost } = takeover
     this.#dueAt = undefined
+    this.sessions.failedOver(takeover)
     if (isTailLost) {
       this.losses += 1
       this.claims.tailLost()
-      this.sessions.tailLost()
     }
     let isAcknowledgedLost = false
     for (const [mandate, entry] of [...this.#entries]) {

@@ -1,6 +1,7 @@
 import type { StreamChange } from "@svc/domain/ports/MandateStore"
 import type { CountedMandate, Recorded } from "@svc/testkit/JournalRecount"
 import type { RarePaths } from "../RarePaths.ts"
+import type { Takeover } from "../store/StoreServer.ts"
 import type { Findings } from "./Findings.ts"
 
 interface Session {
@@ -20,6 +21,7 @@ export class SessionLedger {
   #sessions = new Map<string, Session>()
   #subjects = new Map<string, Subject>()
   #replica: readonly [Map<string, Session>, Map<string, Subject>] = [new Map(), new Map()]
+  #revisionsFrom = 1
   /** Approvals under way, by session. */
   readonly approving = new Set<string>()
   readonly #findings: Findings
@@ -93,7 +95,8 @@ export class SessionLedger {
     const retired = new Set(passkeys.filter(({ retiredAt }) => retiredAt !== undefined).map(({ id }) => id))
     const isKept = [...(before?.retired ?? [])].every((id) => retired.has(id))
     this.#findings.check("retired passkeys stay so", isKept, name)
-    this.#subjects.set(name, { revision: (before?.revision ?? 0) + 1, retired })
+    const revision = Math.max((before?.revision ?? 0) + 1, this.#revisionsFrom)
+    this.#subjects.set(name, { revision, retired })
   }
 
   replaced(
@@ -111,7 +114,9 @@ export class SessionLedger {
     this.#replica = [new Map(this.#sessions), new Map(this.#subjects)]
   }
 
-  tailLost(): void {
+  failedOver({ isTailLost, revisionsFrom }: Takeover): void {
+    this.#revisionsFrom = revisionsFrom
+    if (!isTailLost) return
     const [sessions, subjects] = this.#replica
     this.#sessions = new Map(sessions)
     this.#subjects = new Map(subjects)

@@ -57,8 +57,8 @@ export class WorldAudit implements StoreWatch {
     this.deliveries.replicated()
   }
 
-  readonly failedOver: StoreWatch["failedOver"] = (isTailLost) => {
-    this.mandates.failedOver(isTailLost)
-    this.deliveries.failedOver(isTailLost)
+  readonly failedOver: StoreWatch["failedOver"] = (takeover) => {
+    this.mandates.failedOver(takeover)
+    this.deliveries.failedOver(takeover)
   }
 }

@@ -25,6 +25,7 @@ const ENDPOINT = "packages/domain/src/webhook/WebhookEndpoint.ts"
 const SCHEDULE = "packages/domain/src/webhook/DeliverySchedule.ts"
 const MEMORY_APPEND = "adapters/store-memory/src/MemoryAppend.ts"
 const MEMORY_READS = "adapters/store-memory/src/MemoryReads.ts"
+const MEMORY_STATE = "adapters/store-memory/src/MemoryState.ts"
 const MEMORY_WEBHOOKS = "adapters/store-memory/src/MemoryWebhooks.ts"
 
 /** Each breaks one rule of the domain, the engine or a store. */
@@ -213,9 +214,8 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "the memory store records nothing of a subject",
     file: MEMORY_APPEND,
-    find: "tenant.subjects.set(reference, deepFreeze({ ...next, revision: revisionAfter(expected) }))",
-    replace:
-      "tenant.subjects.set(reference, deepFreeze({ ...next, passkeys: [], revision: revisionAfter(expected) }))"
+    find: "tenant.subjects.set(reference, deepFreeze({ ...next, revision }))",
+    replace: "tenant.subjects.set(reference, deepFreeze({ ...next, passkeys: [], revision }))"
   },
   {
     name: "the memory store keeps closed reservations open",
@@ -240,6 +240,12 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     file: MEMORY_WEBHOOKS,
     find: `if ((known?.revision ?? "absent") !== change.expected) return`,
     replace: `if (known === undefined && change.expected !== "absent") return`
+  },
+  {
+    name: "revisions that a failover lost are given again",
+    file: MEMORY_STATE,
+    find: "return Math.max(revision + 1, this.revisionsFrom)",
+    replace: "return revision + 1"
   },
   {
     name: "the memory store leases what is under way again",

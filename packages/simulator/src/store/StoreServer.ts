@@ -35,6 +35,13 @@ type Answer<Service, Method extends keyof Service> = Service[Method] extends (
   : never
 type Webhooks = WebhookStore["Service"]
 
+/** Another server took over, and its operator acknowledged that. */
+export interface Takeover {
+  readonly isTailLost: boolean
+  /** Endpoints and subjects are given no lesser revision from now on, as by `next_revision` of the Postgres store. */
+  readonly revisionsFrom: number
+}
+
 /** Told of what the store has done, in the same step. */
 export interface StoreWatch {
   readonly appended: (change: StreamChange, exit: AppendExit) => void
@@ -57,7 +64,7 @@ export interface StoreWatch {
   ) => void
   readonly replicated: () => void
   /** Another server has taken over, without what was recorded since it was replicated if `isTailLost`. */
-  readonly failedOver: (isTailLost: boolean) => void
+  readonly failedOver: (takeover: Takeover) => void
 }
 
 /** The ports on one state. */
@@ -204,7 +211,9 @@ export class StoreServer {
       this.#replica = undefined
     } else this.#state = this.#state.copy()
     this.ports = portsOn(this.#state)
-    this.#watch.failedOver(isTailLost)
+    const revisionsFrom = Number(this.clock / NANOS_PER_MICRO)
+    this.#state.revisionsFrom = revisionsFrom
+    this.#watch.failedOver({ isTailLost, revisionsFrom })
   }
 }
 

@@ -72,7 +72,7 @@ begin
 
   if p_subject_expected = 'absent' then
     insert into {schema}.subject (organization, subject, revision, record)
-      values (p_organization, p_subject, 1, p_subject_record) on conflict do nothing;
+      values (p_organization, p_subject, {schema}.next_revision(0), p_subject_record) on conflict do nothing;
     if not found then o_outcome := 'stale'; raise sqlstate 'SV000'; end if;
   elsif p_subject_expected is not null then
     select s.revision into v_subject_revision from {schema}.subject s
@@ -176,7 +176,7 @@ begin
     if not found then raise sqlstate 'SV000'; end if;
   end loop;
   if v_subject_revision is not null then
-    update {schema}.subject s set revision = v_subject_revision + 1, record = p_subject_record
+    update {schema}.subject s set revision = {schema}.next_revision(v_subject_revision), record = p_subject_record
       where s.organization = p_organization and s.subject = p_subject;
   end if;
   o_outcome := 'appended';

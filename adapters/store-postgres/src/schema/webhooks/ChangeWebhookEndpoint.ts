@@ -43,15 +43,16 @@ begin
     select count(*) into v_living from {schema}.webhook_endpoint e
       where e.organization = p_organization and e.slot is not null;
     if v_living < p_limit then
+      v_revision := {schema}.next_revision(0);
       for v_slot in 1 .. p_limit loop
         insert into {schema}.webhook_endpoint (organization, endpoint, delivery_suffix, revision, slot, status, event_types,
             generation, held_until, held_left, record)
-          values (p_organization, p_endpoint, p_delivery_suffix, 1, v_slot, p_status, p_event_types, p_generation, p_held_until,
-            p_held_left, p_record)
+          values (p_organization, p_endpoint, p_delivery_suffix, v_revision, v_slot, p_status, p_event_types, p_generation,
+            p_held_until, p_held_left, p_record)
           on conflict do nothing;
-        if found then o_revision := 1; exit; end if;
+        if found then o_revision := v_revision; exit; end if;
       end loop;
-      if o_revision = 1 then
+      if o_revision is not null then
         insert into {schema}.webhook_attempt_lock (organization, endpoint) values (p_organization, p_endpoint);
       end if;
     end if;

@@ -10,11 +10,12 @@ create or replace function {schema}.replace_webhook_endpoint(
 ) returns bigint language plpgsql set enable_seqscan = off as $replace$
 declare
   v_before text;
+  v_next bigint := {schema}.next_revision(p_expected);
 begin
   select e.status into v_before from {schema}.webhook_endpoint e
     where e.organization = p_organization and e.endpoint = p_endpoint and e.revision = p_expected for update;
   if not found then return null; end if;
-  update {schema}.webhook_endpoint e set revision = p_expected + 1,
+  update {schema}.webhook_endpoint e set revision = v_next,
       slot = case when p_status <> 'deleted' then e.slot end, status = p_status, event_types = p_event_types,
       generation = p_generation, held_until = p_held_until, record = p_record,
       held_left = case when p_status = 'disabled' and v_before = 'disabled' then e.held_left else p_held_left end,
@@ -24,7 +25,7 @@ begin
     update {schema}.webhook_delivery d set queue = 'due'
       where d.organization = p_organization and d.endpoint = p_endpoint and d.queue = 'frozen';
   end if;
-  return p_expected + 1;
+  return v_next;
 end
 $replace$;
 `

@@ -1,15 +1,15 @@
 /**
  * Records the results of attempts of many endpoints in one statement: endpoints, and deliveries for each of which `p_places`
- * gives the place of its endpoint in the list. Returns the places that were recorded, each with all of its deliveries. Stale
- * endpoints are left out, and of several endpoints also those that are locked, which are not waited for. Endpoints and
+ * gives the place of its endpoint in the list. Returns the places that were recorded, each with all of its deliveries, and the
+ * revisions that their endpoints have now. Stale endpoints are left out, and of several endpoints also those that are locked, which are not waited for. Endpoints and
  * deliveries are stored as the domain made them (`finishAttempt`, `loseAttempt`).
  */
-export const recordWebhookEnds = `
-create or replace function {schema}.record_webhook_ends(
+export const recordWebhookAttempts = `
+create or replace function {schema}.record_webhook_attempts(
   p_organizations text[], p_endpoints text[], p_expected text[], p_statuses text[], p_held_until text[],
   p_held_left text[], p_records text[],
   p_places text[], p_deliveries text[], p_tokens text[], p_states text[], p_next_attempts text[], p_attempts text[]
-) returns setof bigint
+) returns table (o_place bigint, o_revision bigint)
 language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
   set plan_cache_mode = force_generic_plan as $record$
 declare
@@ -40,12 +40,13 @@ begin
     where v_stale is null or t.place <> all (v_stale);
   if v_taken is null then return; end if;
 
-  update {schema}.webhook_endpoint e set revision = e.revision + 1, status = p_statuses[t.place],
+  return query update {schema}.webhook_endpoint e set revision = {schema}.next_revision(e.revision), status = p_statuses[t.place],
       held_until = nullif(p_held_until[t.place], '')::bigint, record = p_records[t.place],
       held_left = case when p_statuses[t.place] = 'disabled' and e.status = 'disabled' then e.held_left
         else nullif(p_held_left[t.place], '')::bigint end
     from unnest(v_taken) t (place)
-    where e.organization = p_organizations[t.place] and e.endpoint = p_endpoints[t.place];
+    where e.organization = p_organizations[t.place] and e.endpoint = p_endpoints[t.place]
+    returning t.place, e.revision;
   update {schema}.webhook_delivery w set state = d.state, next_attempt_at = nullif(d.next_attempt, '')::bigint,
       attempts = d.attempts,
       queue = case when d.state <> 'pending' then null when p_statuses[d.place] = 'active' then 'later'
@@ -56,7 +57,6 @@ begin
       d (place, delivery, state, next_attempt, attempts)
     where d.place = any (v_taken) and w.organization = p_organizations[d.place] and w.endpoint = p_endpoints[d.place]
       and w.delivery = d.delivery;
-  return query select unnest(v_taken);
 end
 $record$;
 `
