@@ -13,7 +13,7 @@ import {
   type MandateListQuery,
   type StreamReference
 } from "@svc/domain/ports/MandateStore"
-import type { Instant } from "@svc/protocol/Timestamp"
+import { type Instant, laterOf } from "@svc/protocol/Timestamp"
 import { dueFirst, isDue } from "./DueOrder.ts"
 import type { MemoryState, MemoryStream, Tenant } from "./MemoryState.ts"
 
@@ -24,7 +24,7 @@ export const loadStream = (state: MemoryState, query: LoadQuery, clock: Instant)
   const tenant = organization === undefined ? undefined : state.tenant(organization)
   if (organization === undefined || tenant === undefined) return { now: clock, held: [] }
   const stream = streamOf(state, tenant, query)
-  const now = stream === undefined ? clock : later(clock, stream.head.occurredAt)
+  const now = stream === undefined ? clock : laterOf(clock, stream.head.occurredAt)
   return {
     now,
     held: heldClaims(tenant, query.claims, clock),
@@ -143,7 +143,7 @@ export const listAuthorizations = (
 ): AuthorizationList | undefined => {
   const stream = state.tenant(query.organization)?.streams.get(query.mandate)
   if (stream === undefined) return undefined
-  const now = later(clock, stream.head.occurredAt)
+  const now = laterOf(clock, stream.head.occurredAt)
   const end = stream.orders.findLastIndex((order) => order < (query.afterOrder ?? order + 1)) + 1
   const rows = stream.orders
     .slice(0, end)
@@ -170,5 +170,3 @@ const firstThat = <A>(
   }
   return first
 }
-
-const later = (left: Instant, right: Instant): Instant => (left > right ? left : right)

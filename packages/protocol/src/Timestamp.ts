@@ -91,3 +91,6 @@ export const normalizeTimestamp = (text: string): string => {
   const digits = text.slice(point + 1, -1).replace(/0+$/u, "")
   return digits === "" ? `${text.slice(0, point)}Z` : `${text.slice(0, point)}.${digits}Z`
 }
+
+/** The later of two instants. */
+export const laterOf = (left: Instant, right: Instant): Instant => (left > right ? left : right)

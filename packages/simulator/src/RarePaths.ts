@@ -11,6 +11,8 @@ const PATHS = [
   "stale",
   "claim taken",
   "commands in one append",
+  "decided without a load",
+  "decided without a load, and refused",
   "shared statement",
   "request lost",
   "answer lost",

@@ -1,3 +1,4 @@
+import { makeKnownStreams } from "@svc/domain/engine/KnownStreams"
 import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { applyDue } from "@svc/domain/mandate/ApplyDue"
 import { authorizationResourceOf } from "@svc/domain/mandate/AuthorizationResource"
@@ -204,13 +205,14 @@ export const isLinearizable = (initial: SequentialState, history: ReadonlyArray<
 const LONGEST_PAUSE = 6
 
 /** The turns of fibers that run as if each were a process of its own: none waits for another. */
-const separateProcesses = Layer.succeed(StreamTurns)({
+const separateProcesses = Layer.sync(StreamTurns, () => ({
   length: () => 0,
   inTurn: () => (effect) => effect,
   sharedTurn: (_key, _patience, work, item) => work.alone(item, false),
   placeOf: () => undefined,
-  rememberPlace: () => undefined
-})
+  rememberPlace: () => undefined,
+  known: makeKnownStreams()
+}))
 
 /** Longer than any clock of a test goes on, in seconds. */
 const ENDLESS_PATIENCE_SECONDS = 1e9
@@ -225,7 +227,12 @@ const turnsOfProcesses = (count: number, draw: () => number) =>
       inTurn: (key) => any().inTurn(key),
       sharedTurn: (key, _patience, work, item) => any().sharedTurn(key, ENDLESS_PATIENCE_SECONDS, work, item),
       placeOf: (organization, stream) => any().placeOf(organization, stream),
-      rememberPlace: (organization, stream, place) => any().rememberPlace(organization, stream, place)
+      rememberPlace: (organization, stream, place) => any().rememberPlace(organization, stream, place),
+      known: {
+        find: (key, store, at) => any().known.find(key, store, at),
+        know: (key, stream) => any().known.know(key, stream),
+        doubt: (key, at) => any().known.doubt(key, at)
+      }
     }
   })
 

@@ -15,7 +15,7 @@ import {
   type StoreUnavailable,
   type StreamReference
 } from "@svc/domain/ports/MandateStore"
-import type { Instant } from "@svc/protocol/Timestamp"
+import { laterOf } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
 import { type Parameter, type PostgresClients, statement } from "../connection/PostgresClients.ts"
 import { makeSharedReads } from "../connection/SharedReads.ts"
@@ -216,10 +216,8 @@ const streamOf = (row: LoadRow): LoadedStream => {
   }
 }
 
-const later = (left: Instant, right: Instant): Instant => (left > right ? left : right)
-
 const loadedOf = (row: LoadRow): Loaded => ({
-  now: row.o_revision === null ? row.o_clock : later(row.o_clock, row.o_occurred_at),
+  now: row.o_revision === null ? row.o_clock : laterOf(row.o_clock, row.o_occurred_at),
   held: heldOf(row),
   ...(row.o_revision === null ? {} : { stream: streamOf(row) })
 })
@@ -438,7 +436,7 @@ const makeListAuthorizations = ({ reads, schema }: PostgresClients): Reads["list
 }
 
 const listOf = (row: AuthorizationListRow): AuthorizationList => {
-  const now = later(row.clock, row.occurred_at)
+  const now = laterOf(row.clock, row.occurred_at)
   return {
     now,
     mandate: readMandate(row.snapshot),

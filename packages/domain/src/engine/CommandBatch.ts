@@ -1,6 +1,7 @@
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Clock, Effect, Result } from "effect"
+import { Clock, Effect, Exit, Result } from "effect"
 import { nextDueOf } from "../mandate/ApplyDue.ts"
+import type { StreamState } from "../mandate/MandateState.ts"
 import type { SealedEvent } from "../mandate/SealedEvent.ts"
 import {
   type ClaimHolder,
@@ -8,9 +9,10 @@ import {
   type ClaimTaken,
   type HeldClaim,
   type Loaded,
+  type LoadedStream,
   MandateStore,
   type OutOfTime,
-  type Stale,
+  Stale,
   StoreUnavailable,
   type UniqueClaim
 } from "../ports/MandateStore.ts"
@@ -20,7 +22,7 @@ import { type AppendFailure, appendSealed } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
 import { type StreamEnd, sealFacts } from "./SealFacts.ts"
 import type { Answer, CommandRefusal, Outcome, StreamCommand } from "./StreamCommand.ts"
-import type { MandatePlace } from "./StreamTurns.ts"
+import { type MandatePlace, mandateTurnKey, StreamTurns } from "./StreamTurns.ts"
 import { isRace, MAX_TRIES } from "./UntilAppended.ts"
 
 /** Bytes of events after which an append takes no further command. */
@@ -127,31 +129,48 @@ const decideInOrder = Effect.fnUntraced(function* (
   return outcomes
 })
 
+/** Appends what commands lead to, if anything, and gives the stream as it is then. */
+const appendBatch = Effect.fnUntraced(function* ({
+  boundaries,
+  claims,
+  current,
+  end: after,
+  events,
+  isShown
+}: Batch): Effect.fn.Return<LoadedStream | undefined, AppendFailure, MandateStore> {
+  if (!isShown || (events.length === 0 && claims.length === 0)) return undefined
+  const revision = yield* appendSealed(current, { after, events }, { boundaries, claims })
+  return { organization: current.organization, revision, head: after.head, state: after.state }
+})
+
+interface Recorded {
+  readonly outcomes: ReadonlyArray<Outcome>
+  /** The stream as it is by then; absent if nothing was appended. */
+  readonly stream: LoadedStream | undefined
+}
+
 /** Decides commands on what was loaded, and appends what they lead to in one change, before any of them is replied to. */
 const decideAndAppend = Effect.fnUntraced(function* (
   commands: ReadonlyArray<StreamCommand>,
   loaded: Loaded,
   taken: ReadonlyArray<HeldClaim>
-): Effect.fn.Return<ReadonlyArray<Outcome>, AppendFailure, MandateStore | Randomness> {
+): Effect.fn.Return<Recorded, AppendFailure, MandateStore | Randomness> {
   const held = new HeldClaims()
   held.add(loaded.held)
   held.add(taken)
   if (loaded.stream === undefined) {
-    return yield* Effect.forEach(commands, (command) =>
+    const outcomes = yield* Effect.forEach(commands, (command) =>
       Effect.exit(
         Effect.flatMap(replyBefore(command, held), (reply) =>
           reply === undefined ? new NotFound() : Effect.succeed(reply)
         )
       )
     )
+    return { outcomes, stream: undefined }
   }
   const batch = yield* newBatch(asOf(loaded.stream, loaded.now), held)
   const outcomes = yield* decideInOrder(batch, commands)
-  const { boundaries, claims, current, end: after, events, isShown } = batch
-  if (isShown && (events.length > 0 || claims.length > 0)) {
-    yield* appendSealed(current, { after, events }, { boundaries, claims })
-  }
-  return outcomes
+  return { outcomes, stream: yield* appendBatch(batch) }
 })
 
 /** The load of a lone command. */
@@ -187,22 +206,86 @@ const loadTogether = (
     })
   )
 
+/** A command that succeeds on a stream that is known has been decided as on a loaded one: else the append refuses it. */
+const isDecidableOn = ({ authorizations }: StreamState, { invalid, key, stream }: StreamCommand): boolean =>
+  key !== undefined &&
+  invalid === undefined &&
+  stream !== undefined &&
+  ("mandate" in stream || ("authorization" in stream && authorizations.has(stream.authorization)))
+
+const isRecorded = (outcome: Outcome): boolean => Exit.isSuccess(outcome) && outcome.value._tag === "Recorded"
+
+/**
+ * Decides commands on what this process knows of their stream, without a load, and appends what they lead to. Gives nothing if
+ * they have to be decided on a load: when the stream is not known well enough, has changed, or has something due, and when one
+ * of them would not be recorded, since whether its key is held is not known.
+ */
+const decideOnKnown = Effect.fnUntraced(function* (
+  commands: ReadonlyArray<StreamCommand>,
+  key: string
+): Effect.fn.Return<ReadonlyArray<Outcome> | undefined, StoreUnavailable, MandateStore | Randomness> {
+  const store = yield* MandateStore
+  const { known } = yield* StreamTurns
+  const at = yield* Clock.monotonicTimeNanos
+  const found = known.find(key, store, at)
+  if (found === undefined) return undefined
+  const { loaded, now, stream } = found
+  const nextDue = nextDueOf(stream.state)
+  if (nextDue !== undefined && nextDue <= now) return undefined
+  if (!commands.every((command) => isDecidableOn(stream.state, command))) return undefined
+  const batch = yield* newBatch(asOf(stream, now), new HeldClaims())
+  const outcomes = yield* decideInOrder(batch, commands)
+  if (!outcomes.every(isRecorded)) return undefined
+  const appended = yield* Effect.result(appendBatch(batch)).pipe(
+    // What is known may be of a history that a failover has replaced, which the store takes for a fault of ours.
+    Effect.catchDefect((defect) =>
+      Effect.as(
+        Effect.logWarning("a change is decided again on what the store has", defect),
+        Result.fail(new Stale())
+      )
+    )
+  )
+  if (Result.isSuccess(appended)) {
+    known.know(key, { store, stream: appended.success!, loaded })
+    return outcomes
+  }
+  if (appended.failure._tag !== "ClaimTaken") known.doubt(key, at)
+  return isRace(appended.failure) ? undefined : yield* Effect.fail(appended.failure)
+})
+
+/** What commands are run with. */
+interface Run {
+  /** The mandate whose turn they have. */
+  readonly place?: MandatePlace
+  readonly load: Effect.Effect<Loaded, StoreUnavailable, MandateStore>
+  readonly loadedBefore?: Loaded | undefined
+}
+
 /**
  * Decides and appends until no other process is faster. A claim that is taken is known from then on, so that it turns the
  * command that made it into a replay or a refusal, and the others are decided again.
  */
 const untilRecorded = Effect.fnUntraced(function* (
   commands: ReadonlyArray<StreamCommand>,
-  load: Effect.Effect<Loaded, StoreUnavailable, MandateStore>,
-  loadedBefore: Loaded | undefined
+  { load, loadedBefore, place }: Run
 ): Effect.fn.Return<ReadonlyArray<Outcome>, StoreUnavailable, MandateStore | Randomness> {
+  const key = place === undefined ? undefined : mandateTurnKey(place)
+  if (key !== undefined && loadedBefore === undefined) {
+    const outcomes = yield* decideOnKnown(commands, key)
+    if (outcomes !== undefined) return outcomes
+  }
   const taken: Array<HeldClaim> = []
   let loaded = loadedBefore
   let race: Stale | OutOfTime | ClaimTaken | undefined
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     loaded ??= yield* load
+    const at = yield* Clock.monotonicTimeNanos
     const result = yield* Effect.result(decideAndAppend(commands, loaded, taken))
-    if (Result.isSuccess(result)) return result.success
+    if (Result.isSuccess(result)) {
+      const { outcomes, stream } = result.success
+      if (key !== undefined && stream !== undefined) yield* know(key, stream, loaded, at)
+      return outcomes
+    }
     if (!isRace(result.failure)) return yield* Effect.fail(result.failure)
     race = result.failure
     if (race._tag === "ClaimTaken") taken.push({ kind: race.kind, name: race.name, ...race.holder })
@@ -211,10 +294,26 @@ const untilRecorded = Effect.fnUntraced(function* (
   return yield* new StoreUnavailable({ cause: race, retryAfterSeconds: 1 })
 })
 
+/** While the store's clock is behind the journal, time stands still, so that it does not go on from what was loaded. */
+const know = Effect.fnUntraced(function* (
+  key: string,
+  stream: LoadedStream,
+  { now, stream: before }: Loaded,
+  at: bigint
+): Effect.fn.Return<void, never, MandateStore> {
+  const { known } = yield* StreamTurns
+  if (before === undefined || now <= before.head.occurredAt) return
+  known.know(key, { store: yield* MandateStore, stream, loaded: { now, at } })
+})
+
 /** Runs a command alone, at first on what was loaded before if anything was. */
-export const runAlone = (command: StreamCommand, loadedBefore?: Loaded) =>
-  untilRecorded([command], loadAlone(command), loadedBefore)
+export const runAlone = (command: StreamCommand, place?: MandatePlace, loadedBefore?: Loaded) =>
+  untilRecorded([command], {
+    load: loadAlone(command),
+    loadedBefore,
+    ...(place === undefined ? {} : { place })
+  })
 
 /** Runs commands to one mandate in order, with one load and one append for all that fit, and gives the outcomes of those. */
 export const runTogether = (place: MandatePlace, commands: ReadonlyArray<StreamCommand>) =>
-  untilRecorded(commands, loadTogether(place, commands), undefined)
+  untilRecorded(commands, { load: loadTogether(place, commands), place })

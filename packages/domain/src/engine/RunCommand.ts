@@ -28,8 +28,8 @@ interface Queued {
 const combined: SharedWork<Queued, Answer, CommandRefusal | StoreUnavailable, MandateStore | Randomness> = {
   limit: MAX_BATCH_COMMANDS,
   joins: (first, other) => first.store === other.store,
-  alone: ({ command, loaded }, hasWaited) =>
-    Effect.flatMap(runAlone(command, hasWaited ? undefined : loaded), ([outcome]) => outcome!),
+  alone: ({ command, loaded, place }, hasWaited) =>
+    Effect.flatMap(runAlone(command, place, hasWaited ? undefined : loaded), ([outcome]) => outcome!),
   together: (queued) =>
     Effect.catch(
       runTogether(
@@ -63,7 +63,7 @@ export const runCommand = Effect.fnUntraced(function* (
   if (known !== undefined) return yield* inTurn({ command, place: known, store })
   const loaded = yield* loadAlone(command)
   if (stream === undefined || loaded.stream === undefined) {
-    const [outcome] = yield* runAlone(command, loaded)
+    const [outcome] = yield* runAlone(command, undefined, loaded)
     return yield* outcome!
   }
   const place = mandateOf(loaded.stream)

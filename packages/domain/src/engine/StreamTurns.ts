@@ -1,5 +1,6 @@
 import { Cause, Context, Effect, Exit, Fiber, References } from "effect"
 import { StoreUnavailable, type StreamReference } from "../ports/MandateStore.ts"
+import { type KnownStreams, makeKnownStreams } from "./KnownStreams.ts"
 import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
 /** References whose mandate is remembered. */
@@ -56,6 +57,8 @@ export interface Turns {
     stream: StreamReference,
     place: MandatePlace
   ) => void
+  /** Streams that need not be loaded, for whoever has the turn of their mandate. */
+  readonly known: KnownStreams
 }
 
 /** The turn itself, as opposed to an outcome that others have brought about in theirs. */
@@ -230,7 +233,8 @@ export const makeTurns = (): Turns => {
     rememberPlace: (organization, stream, place) => {
       if ("mandate" in stream) return
       places.set(nameOf(organization, stream), place)
-    }
+    },
+    known: makeKnownStreams()
   }
 }
 

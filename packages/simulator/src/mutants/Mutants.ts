@@ -226,7 +226,7 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "the memory store reads a clock behind the last event",
     file: MEMORY_READS,
-    find: "const now = stream === undefined ? clock : later(clock, stream.head.occurredAt)",
+    find: "const now = stream === undefined ? clock : laterOf(clock, stream.head.occurredAt)",
     replace: "const now = stream === undefined ? clock : clock - 1_000_000_000n"
   },
   {

@@ -1,6 +1,11 @@
 import { DueLeases } from "@svc/domain/ports/DueLeases"
 import { EventFeed } from "@svc/domain/ports/EventFeed"
-import { MandateStore, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
+import {
+  type LoadQuery,
+  MandateStore,
+  type StoreUnavailable,
+  type StreamChange
+} from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreCleaning } from "@svc/domain/ports/StoreCleaning"
@@ -116,6 +121,25 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
     (query: Query) =>
       travel(what, () => server.run((ports) => operation(ports)(query)))
 
+  /** The revision at which this process loaded each mandate last. */
+  const loadedAt = new Map<string, number>()
+  const load = (query: LoadQuery) =>
+    Effect.tap(
+      travel("load", () => server.run(({ mandates }) => mandates.load(query))),
+      ({ stream }) =>
+        Effect.sync(() => {
+          if (stream !== undefined) loadedAt.set(stream.state.mandate.terms.mandate_id, stream.revision)
+        })
+    )
+  const countKnown = (
+    { expected, mandate }: StreamChange,
+    exit: Exit.Exit<unknown, { readonly _tag: string }>
+  ) => {
+    if (expected === "absent" || loadedAt.get(mandate) === expected) return
+    if (Exit.isSuccess(exit)) rare.count("decided without a load")
+    else rare.count("decided without a load, and refused")
+  }
+
   const perhapsCrash = () => {
     const crashes = random.chance(rates().crashAtAppend)
     const isBefore = random.chance(0.5)
@@ -149,8 +173,8 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
       : alone
 
   return Context.make(MandateStore, {
-    load: plain("load", ({ mandates }) => mandates.load),
-    append,
+    load,
+    append: (change) => Effect.onExit(append(change), (exit) => Effect.sync(() => countKnown(change, exit))),
     listMandates: plain("list mandates", ({ mandates }) => mandates.listMandates),
     listAuthorizations: plain("list authorizations", ({ mandates }) => mandates.listAuthorizations),
     journal: plain("journal", ({ mandates }) => mandates.journal)

@@ -1,0 +1,77 @@
+import { type Instant, laterOf, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import type { StreamState } from "../mandate/MandateState.ts"
+import type { LoadedStream, MandateStore } from "../ports/MandateStore.ts"
+import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
+
+/** Streams that are known at a time. */
+const MAX_KNOWN_STREAMS = 2000
+/** Open reservations of a stream beyond which it is not known. */
+const MAX_KNOWN_RESERVATIONS = 1000
+/** Authorizations of a stream that are known in full, the newest. */
+const MAX_KNOWN_AUTHORIZATIONS = 64
+/** How long after it was loaded a stream is decided on, in seconds: as long as a decision may wait to be recorded. */
+export const KNOWN_LIFETIME_SECONDS = 5n
+/** How long a stream is loaded each time after another process changed it, in seconds. */
+export const DOUBT_SECONDS = 1n
+
+/** A stream as this process loaded or recorded it last. */
+export interface KnownStream {
+  readonly store: MandateStore["Service"]
+  readonly stream: LoadedStream
+  /** The store's clock when the stream was loaded, and the reading of this process's monotonic clock just after. */
+  readonly loaded: { readonly now: Instant; readonly at: bigint }
+}
+
+/** What this process knows of streams, each by the turn key of its mandate, for whoever has that turn. */
+export interface KnownStreams {
+  /** The stream, and the store's clock by now, which is not less, or nothing if it has to be loaded. */
+  readonly find: (
+    key: string,
+    store: MandateStore["Service"],
+    at: bigint
+  ) => (KnownStream & { readonly now: Instant }) | undefined
+  readonly know: (key: string, known: KnownStream) => void
+  /** Another process has changed the stream. */
+  readonly doubt: (key: string, at: bigint) => void
+}
+
+/** Closed authorizations are rarely written to again: a command that needs one loads it. */
+const newestOpen = ({ authorizations, ...state }: StreamState): StreamState => {
+  const open = [...authorizations].filter(([, { state }]) => state === "RESERVED")
+  return { ...state, authorizations: new Map(open.slice(-MAX_KNOWN_AUTHORIZATIONS)) }
+}
+
+export const makeKnownStreams = (): KnownStreams => {
+  const streams = makeLeastRecentlySet<KnownStream>(MAX_KNOWN_STREAMS)
+  const doubts = makeLeastRecentlySet<bigint>(MAX_KNOWN_STREAMS)
+  const isOld = ({ loaded }: KnownStream, at: bigint): boolean =>
+    at - loaded.at >= KNOWN_LIFETIME_SECONDS * NANOS_PER_SECOND
+
+  const forgetOld = (at: bigint): void => {
+    for (const [key, known] of streams.entries()) {
+      if (!isOld(known, at)) return
+      streams.delete(key)
+    }
+  }
+
+  return {
+    find: (key, store, at) => {
+      const known = streams.get(key)
+      if (known === undefined || known.store !== store || isOld(known, at)) return undefined
+      const doubted = doubts.get(key)
+      if (doubted !== undefined && at - doubted < DOUBT_SECONDS * NANOS_PER_SECOND) return undefined
+      const { loaded, stream } = known
+      return { ...known, now: laterOf(loaded.now + (at - loaded.at), stream.head.occurredAt) }
+    },
+    know: (key, known) => {
+      const { state } = known.stream
+      forgetOld(known.loaded.at)
+      if (state.open.length > MAX_KNOWN_RESERVATIONS) streams.delete(key)
+      else streams.set(key, { ...known, stream: { ...known.stream, state: newestOpen(state) } })
+    },
+    doubt: (key, at) => {
+      streams.delete(key)
+      doubts.set(key, at)
+    }
+  }
+}
