@@ -1,0 +1,267 @@
+import { assert, describe, it } from "@effect/vitest"
+import { DOUBT_SECONDS, KNOWN_LIFETIME_SECONDS } from "@svc/domain/engine/KnownStreams"
+import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { ClaimTaken, MandateStore, OutOfTime, StoreUnavailable } from "@svc/domain/ports/MandateStore"
+import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { storedJournal } from "@svc/testkit/ProgramHarness"
+import { Effect, References, Result } from "effect"
+import { TestClock } from "effect/testing"
+import * as fc from "fast-check"
+import {
+  Appends,
+  answersOf,
+  COMMITTED,
+  caller,
+  comparable,
+  EXPIRED,
+  type Prepared,
+  perform,
+  prepare,
+  programs,
+  type Request,
+  request,
+  run,
+  seen
+} from "./MandateRequests.ts"
+import { LONG, runSettings } from "./RunSettings.ts"
+
+const { replay, runs: numRuns, ...settings } = runSettings(100)
+
+const SECOND = 1000
+
+/** A process that knows nothing of streams, and loads them each time. */
+const forgetful = () => ({
+  ...makeTurns(),
+  known: { find: () => undefined, know: () => undefined, doubt: () => undefined }
+})
+
+const proposal = (number: number, name = `key-${number}`): Request => ({
+  kind: "propose",
+  number: EXPIRED + 1 + number,
+  amount: 100,
+  key: name
+})
+
+/** The loads and appends that a program makes, and what it gives. */
+const counted = Effect.fnUntraced(function* <A, E, R>(program: Effect.Effect<A, E, R>) {
+  const { loaded, offered } = yield* Appends
+  const [loads, appends] = [loaded.length, offered.length]
+  const value = yield* program
+  return { value, loads: loaded.length - loads, appends: offered.length - appends }
+})
+
+/** The store with a clock that is never later than the last event of what is loaded. */
+const standingStore = Effect.map(MandateStore, (store) =>
+  MandateStore.of({
+    ...store,
+    load: (query) =>
+      Effect.map(store.load(query), (loaded) =>
+        loaded.stream === undefined ? loaded : { ...loaded, now: loaded.stream.head.occurredAt }
+      )
+  })
+)
+
+const tagOf = (result: Result.Result<unknown, { readonly _tag: string }>) =>
+  Result.isFailure(result)
+    ? result.failure._tag
+    : (result.success as { readonly replayed: boolean }).replayed
+      ? "replayed"
+      : "made"
+
+/** One request: how it ended, and the loads and appends that it took. */
+const requested = (prepared: Prepared, one: Request) =>
+  Effect.map(
+    counted(Effect.result(perform(prepared, one))),
+    ({ appends, loads, value }) => [tagOf(value), loads, appends] as const
+  )
+
+/** A mandate that was written to a moment ago, so that it is known. */
+const known = Effect.gen(function* () {
+  const prepared = yield* prepare
+  assert.deepStrictEqual(yield* requested(prepared, proposal(0)), ["made", 1, 1])
+  yield* TestClock.adjust(10)
+  return prepared
+})
+
+describe("a command to a mandate that this process has just written to", () => {
+  it(
+    `is answered, recorded and leaves the mandate as if that were loaded (${replay})`,
+    async () => {
+      const step = fc.record({
+        request,
+        process: fc.constantFrom(0, 1),
+        pause: fc.constantFrom(1, 1, 1, 50, 900, 1500, 4990, 5000, 70_000)
+      })
+      let unloaded = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 12 }), async (steps) => {
+          const outcome = (processes: ReadonlyArray<ReturnType<typeof makeTurns>>) =>
+            run(
+              Effect.gen(function* () {
+                const prepared = yield* prepare
+                const { loads, value } = yield* counted(
+                  Effect.forEach(steps, ({ pause, process, request: one }) =>
+                    Effect.andThen(
+                      TestClock.adjust(pause),
+                      Effect.result(perform(prepared, one)).pipe(
+                        Effect.provideService(StreamTurns, processes[process]!)
+                      )
+                    )
+                  )
+                )
+                return { loads, seen: comparable({ answers: answersOf(value), ...(yield* seen(prepared)) }) }
+              })
+            )
+          const knowing = await outcome([makeTurns(), makeTurns()])
+          const loading = await outcome([forgetful(), forgetful()])
+          assert.strictEqual(knowing.seen, loading.seen)
+          unloaded += loading.loads - knowing.loads
+        }),
+        { numRuns, ...settings }
+      )
+      assert.isAbove(unloaded, 0)
+    },
+    LONG
+  )
+
+  it.effect("is decided without a load, also a report on the authorization that it gave", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 0, 1])
+      const { offered } = yield* Appends
+      const { id } = offered.at(-1)!.authorizations[0]!
+      const number = EXPIRED + 2
+      const ids = new Map([[number, id]])
+      yield* TestClock.adjust(1)
+      const commit: Request = { kind: "commit", number, key: "report" }
+      assert.deepStrictEqual(yield* requested({ ...prepared, ids }, commit), ["made", 0, 1])
+      const { decidedAt } = offered.at(-1)!
+      assert.strictEqual(decidedAt, (yield* (yield* MandateStore).load({})).now)
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load when it would not be recorded, or its key is not known to be free", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const outcome = (one: Request) => requested(prepared, one)
+      assert.deepStrictEqual(yield* outcome({ kind: "malformed", key: "a" }), ["ValidationFailed", 1, 0])
+      assert.deepStrictEqual(yield* outcome({ kind: "refund", number: 1, key: "b" }), ["StateConflict", 1, 0])
+      assert.deepStrictEqual(yield* outcome(proposal(0, "c")), ["CommitmentReused", 1, 2])
+      const [again, loads] = yield* outcome(proposal(0))
+      assert.deepStrictEqual([again, loads > 0], ["replayed", true])
+      assert.deepStrictEqual(yield* outcome({ ...proposal(0), amount: 99 } as Request), [
+        "IdempotencyKeyReused",
+        1,
+        1
+      ])
+      assert.deepStrictEqual(yield* outcome(proposal(1)), ["made", 0, 1])
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect(
+    "is decided on a load when its authorization is closed, or known by no write of this process",
+    () =>
+      Effect.gen(function* () {
+        const prepared = yield* known
+        const refund: Request = { kind: "refund", number: COMMITTED, key: "a" }
+        assert.deepStrictEqual(yield* requested(prepared, refund), ["made", 1, 1])
+        assert.deepStrictEqual(yield* requested(prepared, { ...refund, key: "b" }), ["made", 1, 1])
+      }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load once that is so long ago, or something is due", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const lifetime = Number(KNOWN_LIFETIME_SECONDS) * SECOND
+      yield* TestClock.adjust(lifetime - 11)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 0, 1])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(2)), ["made", 1, 1])
+      const due = Number((yield* Appends).offered.at(-1)!.nextDue! / NANOS_PER_MILLISECOND)
+      yield* TestClock.setTime(due - SECOND)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(3)), ["made", 1, 1])
+      yield* TestClock.setTime(due - 1)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(4)), ["made", 0, 1])
+      yield* TestClock.setTime(due)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(5)), ["made", 1, 1])
+      const { events } = (yield* Appends).offered.at(-1)!
+      assert.strictEqual(events[0]!.type, "authorization.expired")
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load when another process was faster, and so are those of the next second", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const other = makeTurns()
+      yield* perform(prepared, proposal(1)).pipe(Effect.provideService(StreamTurns, other))
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(2)), ["made", 1, 2])
+      yield* TestClock.adjust(Number(DOUBT_SECONDS) * SECOND - 1)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(3)), ["made", 1, 1])
+      yield* TestClock.adjust(1)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(4)), ["made", 0, 1])
+    }).pipe(Effect.provide(programs))
+  )
+
+  for (const [title, refusal] of [
+    ["was late", new OutOfTime()],
+    ["found its key taken", undefined]
+  ] as const) {
+    it.effect(`is decided again on a load when its append ${title}`, () =>
+      Effect.gen(function* () {
+        const prepared = yield* known
+        const { refusals } = yield* Appends
+        refusals.push(({ claims: [claim] }) =>
+          Effect.fail(refusal ?? new ClaimTaken({ ...claim!, holder: { fingerprint: "", resource: "" } }))
+        )
+        assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 1, 2])
+      }).pipe(Effect.provide(programs))
+    )
+  }
+
+  it.effect("is unavailable as it would be after a load, and the next one is decided on a load", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const { refusals } = yield* Appends
+      refusals.push(() => Effect.fail(new StoreUnavailable({})))
+      const before = yield* storedJournal(caller.organization.id, prepared.mandate)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["StoreUnavailable", 0, 1])
+      assert.deepStrictEqual(yield* storedJournal(caller.organization.id, prepared.mandate), before)
+      assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 1, 1])
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load after a failover replaced what this process knows", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const { refusals } = yield* Appends
+      // A store whose stream has the revision, and other events.
+      refusals.push(() => Effect.die(new Error("the events do not follow the head")))
+      assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 1, 2])
+    }).pipe(Effect.provide(programs), Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.effect("is decided on a load while the store's clock is behind the journal", () =>
+    Effect.gen(function* () {
+      const prepared = yield* prepare
+      assert.deepStrictEqual(yield* requested(prepared, proposal(0)), ["made", 1, 1])
+      const behind = yield* standingStore
+      for (const number of [1, 2]) {
+        const request = requested(prepared, proposal(number)).pipe(
+          Effect.provideService(MandateStore, behind)
+        )
+        assert.deepStrictEqual(yield* request, ["made", 1, 1])
+      }
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load when it goes to another store", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const store = yield* MandateStore
+      const other = requested(prepared, proposal(1)).pipe(Effect.provideService(MandateStore, { ...store }))
+      assert.deepStrictEqual(yield* other, ["made", 1, 1])
+      assert.deepStrictEqual(yield* requested(prepared, proposal(2)), ["made", 1, 1])
+    }).pipe(Effect.provide(programs))
+  )
+})
