@@ -1,4 +1,5 @@
 import { withTimeLimit } from "@svc/client/calls"
+import { cachedApiKeys } from "@svc/domain/engine/ApiKeyCache"
 import type { Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
@@ -81,7 +82,7 @@ const ownReferences = Layer.mergeAll(
 export const servicesOf = ({ deployment, masterKeys, options, organizations }: ServiceSettings) => {
   const loopbackAllowed = options.webhookAllowLoopback ?? false
   const stored = Layer.provideMerge(
-    Layer.provideMerge(wakingStore, options.store[StoreLayer](options.signer)),
+    Layer.provideMerge(Layer.merge(wakingStore, cachedApiKeys), options.store[StoreLayer](options.signer)),
     sealerLayer(masterKeys)
   )
   const forTests = options.store[StoreForTests]

@@ -1,4 +1,5 @@
 import { allowsLocalhostReturn } from "@svc/domain/approval/ReturnUrl"
+import { cachedApiKeys } from "@svc/domain/engine/ApiKeyCache"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { retention } from "@svc/domain/workers/CleaningWorker"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
@@ -42,7 +43,7 @@ export const portsLayer = (
   Layer.mergeAll(
     Layer.provideMerge(
       Layer.provideMerge(
-        wakingStore,
+        Layer.merge(wakingStore, cachedApiKeys),
         Layer.provideMerge(instruments.store, StoreLayer.layer(config.store, options))
       ),
       SecretSealerNodeCrypto.layer({ current: config.masterKey, previous: config.masterKeyPrevious })

@@ -1,13 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { formatInstant } from "@svc/protocol/Timestamp"
-import * as MemoryStore from "@svc/store-memory/MemoryStore"
-import { harnessDeployment, harnessOrganization } from "@svc/testkit/ProgramHarness"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
-import { fromTheStart } from "../../test/MemoryPrograms.ts"
-import { apiKeyHash, apiKeyRecord, formatApiKey } from "../organization/ApiKey.ts"
-import type { Organization } from "../organization/Organization.ts"
-import { Deployment } from "../ports/Deployment.ts"
+import { keyPorts, storedKey } from "../../test/StoredApiKey.ts"
+import { apiKeyHash, formatApiKey } from "../organization/ApiKey.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
 import { authenticateApiKey } from "./AuthenticateApiKey.ts"
@@ -15,41 +11,10 @@ import { authenticateApiKey } from "./AuthenticateApiKey.ts"
 const tagOf = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.map(Effect.flip(effect), (error) => error._tag)
 
-const ports = (environment: "test" | "live" = "test") =>
-  Layer.fresh(
-    Layer.merge(
-      MemoryStore.layer,
-      Layer.effect(
-        Deployment,
-        Effect.map(Deployment, (deployment) => Deployment.of({ ...deployment, environment }))
-      ).pipe(Layer.provide(harnessDeployment))
-    )
-  )
-
-const stored = Effect.fnUntraced(function* (
-  parts: Partial<Organization> = {},
-  key: { readonly expiresAt?: string } = {}
-) {
-  yield* fromTheStart
-  const organizations = yield* Organizations
-  const organization = harnessOrganization(parts)
-  const text = formatApiKey(organization.environment, new Uint8Array(32).fill(7))
-  const record = apiKeyRecord({
-    id: "key_01jdxxxxxxxxxxxxxxxxxxxxxx",
-    organizationId: organization.id,
-    key: text,
-    createdAt: "2026-12-01T00:00:00Z",
-    ...key
-  })
-  yield* organizations.put(organization)
-  yield* organizations.putApiKey(record)
-  return { organization, record, text }
-})
-
 describe("authenticateApiKey", () => {
   it.effect("records the last use of a key, once an hour, and only when it lets somebody in", () =>
     Effect.gen(function* () {
-      const { organization, text } = yield* stored({}, { expiresAt: "2026-12-01T04:00:00Z" })
+      const { organization, text } = yield* storedKey({}, { expiresAt: "2026-12-01T04:00:00Z" })
       const { listApiKeys } = yield* Organizations
       const lastUse = Effect.map(listApiKeys(organization.id), ({ lastUsedAt }) =>
         [...lastUsedAt.values()].map(formatInstant)
@@ -63,12 +28,12 @@ describe("authenticateApiKey", () => {
       assert.deepStrictEqual(yield* used, ["2026-12-01T01:01:00Z"])
       yield* TestClock.adjust("10 hours")
       assert.deepStrictEqual(yield* used, ["2026-12-01T01:01:00Z"])
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("asks the store to record a use only when the last one is an hour old", () =>
     Effect.gen(function* () {
-      const { text } = yield* stored()
+      const { text } = yield* storedKey()
       const organizations = yield* Organizations
       let asked = 0
       const use = authenticateApiKey(text).pipe(
@@ -86,23 +51,23 @@ describe("authenticateApiKey", () => {
       assert.strictEqual(yield* use, 1)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* use, 2)
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("refuses what is no secret, or one that was wiped", () =>
     Effect.gen(function* () {
-      const { text } = yield* stored()
+      const { text } = yield* storedKey()
       const wiped = Redacted.make("svc_test_")
       Redacted.wipeUnsafe(wiped)
       for (const given of [Redacted.value(text), undefined, Redacted.make(7), wiped]) {
         assert.strictEqual(yield* tagOf(authenticateApiKey(given as never)), "ApiKeyInvalid")
       }
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("lets a key in though its use cannot be recorded", () =>
     Effect.gen(function* () {
-      const { organization, text } = yield* stored()
+      const { organization, text } = yield* storedKey()
       const organizations = yield* Organizations
       const found = yield* authenticateApiKey(text).pipe(
         Effect.provideService(Organizations, {
@@ -111,14 +76,14 @@ describe("authenticateApiKey", () => {
         })
       )
       assert.deepStrictEqual(found.organization, organization)
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("lets a key in for its organization", () =>
     Effect.gen(function* () {
-      const { organization, record, text } = yield* stored()
+      const { organization, record, text } = yield* storedKey()
       assert.deepStrictEqual(yield* authenticateApiKey(text), { apiKey: record, organization })
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   const wrong: Readonly<Record<string, string>> = {
@@ -135,15 +100,15 @@ describe("authenticateApiKey", () => {
   for (const [title, text] of Object.entries(wrong)) {
     it.effect(`refuses ${title} as it refuses any other (part 9)`, () =>
       Effect.gen(function* () {
-        yield* stored()
+        yield* storedKey()
         assert.strictEqual(yield* tagOf(authenticateApiKey(Redacted.make(text))), "ApiKeyInvalid")
-      }).pipe(Effect.provide(ports()))
+      }).pipe(Effect.provide(keyPorts()))
     )
   }
 
   it.effect("refuses a key from the instant it expires, and once it is revoked", () =>
     Effect.gen(function* () {
-      const { record, text } = yield* stored({}, { expiresAt: "2026-12-01T00:01:00Z" })
+      const { record, text } = yield* storedKey({}, { expiresAt: "2026-12-01T00:01:00Z" })
       yield* TestClock.adjust("59999 millis")
       yield* authenticateApiKey(text)
       yield* TestClock.adjust("1 millis")
@@ -154,26 +119,26 @@ describe("authenticateApiKey", () => {
       yield* authenticateApiKey(text)
       yield* organizations.putApiKey({ ...lasting, revokedAt: "2026-12-01T00:02:00Z" })
       assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "ApiKeyInvalid")
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("refuses a live key of an organization without a billing account", () =>
     Effect.gen(function* () {
-      const { organization, text } = yield* stored({ environment: "live" })
+      const { organization, text } = yield* storedKey({ environment: "live" })
       assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "BillingAccountRequired")
       const organizations = yield* Organizations
       yield* organizations.put({ ...organization, billingAccountReference: "acct_1" })
       assert.strictEqual((yield* authenticateApiKey(text)).organization.id, organization.id)
-    }).pipe(Effect.provide(ports("live")))
+    }).pipe(Effect.provide(keyPorts("live")))
   )
 
   it.effect("refuses a key of an organization of the other environment", () =>
     Effect.gen(function* () {
-      const { organization } = yield* stored()
+      const { organization } = yield* storedKey()
       const organizations = yield* Organizations
       yield* organizations.put({ ...organization, environment: "live" })
       const text = formatApiKey("test", new Uint8Array(32).fill(7))
       assert.strictEqual(yield* tagOf(authenticateApiKey(text)), "ApiKeyInvalid")
-    }).pipe(Effect.provide(ports()))
+    }).pipe(Effect.provide(keyPorts()))
   )
 })

@@ -1,8 +1,8 @@
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
 import { isRedactedText } from "../approval/BearerSecret.ts"
+import { ApiKeyCache, type KeyHolder } from "../engine/ApiKeyCache.ts"
 import { apiKeyHash, isActiveApiKey, isWellFormedApiKey } from "../organization/ApiKey.ts"
-import type { ApiKey, Organization } from "../organization/Organization.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
@@ -25,24 +25,43 @@ const recordUse = ({ apiKey, lastUsedAt, now }: FoundApiKey): Effect.Effect<void
   )
 }
 
-/** Finds the organization of a key. A key of another environment is refused before it is looked up (part 9). */
+/** A key that lets its caller in, as the store has it. */
+const lookUp = Effect.fnUntraced(function* (
+  hash: string
+): Effect.fn.Return<
+  FoundApiKey,
+  ApiKeyInvalid | BillingAccountRequired | StoreUnavailable,
+  Organizations | Deployment
+> {
+  const { environment } = yield* Deployment
+  const organizations = yield* Organizations
+  const found = yield* organizations.findApiKey(hash)
+  if (found === undefined || found.organization.environment !== environment) return yield* new ApiKeyInvalid()
+  if (!isActiveApiKey(found.apiKey, found.now)) return yield* new ApiKeyInvalid()
+  if (environment === "live" && found.organization.billingAccountReference === undefined) {
+    return yield* new BillingAccountRequired()
+  }
+  return found
+})
+
+/**
+ * Finds the organization of a key, in the store or among the look-ups that {@link ApiKeyCache} remembers, which record no
+ * further use. A key of another environment is refused before it is looked up (part 9).
+ */
 export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   key: Redacted.Redacted<string>
 ): Effect.fn.Return<
-  { readonly apiKey: ApiKey; readonly organization: Organization },
+  KeyHolder,
   ApiKeyInvalid | BillingAccountRequired | StoreUnavailable,
   Organizations | Deployment
 > {
   const { environment } = yield* Deployment
   if (!isRedactedText(key) || !isWellFormedApiKey(environment, key)) return yield* new ApiKeyInvalid()
-  const organizations = yield* Organizations
-  const found = yield* organizations.findApiKey(apiKeyHash(key))
-  if (found === undefined || found.organization.environment !== environment) return yield* new ApiKeyInvalid()
-  const { apiKey, organization, now } = found
-  if (!isActiveApiKey(apiKey, now)) return yield* new ApiKeyInvalid()
-  if (environment === "live" && organization.billingAccountReference === undefined) {
-    return yield* new BillingAccountRequired()
-  }
+  const cache = yield* ApiKeyCache
+  const hash = apiKeyHash(key)
+  const recent = yield* cache.recent(hash)
+  if (recent !== undefined) return recent
+  const found = yield* cache.remembering(hash, lookUp(hash))
   yield* recordUse(found)
-  return { apiKey, organization }
+  return { apiKey: found.apiKey, organization: found.organization }
 })
