@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto"
+import { cachedApiKeys } from "@svc/domain/engine/ApiKeyCache"
 import { apiKeyHash, apiKeyRecord, formatApiKey } from "@svc/domain/organization/ApiKey"
 import type { ApiKeyScope, Organization } from "@svc/domain/organization/Organization"
 import { Deployment } from "@svc/domain/ports/Deployment"
 import { Organizations } from "@svc/domain/ports/Organizations"
+import type { StoragePorts } from "@svc/domain/ports/StoragePorts"
 import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import * as WebhookTransportHttp from "@svc/guarded-http/WebhookTransportHttp"
 import * as IdentityVerifierJose from "@svc/identity-jwt/IdentityVerifierJose"
@@ -33,7 +35,6 @@ const DEPLOYMENT = Deployment.of({
 })
 
 const ports = Layer.mergeAll(
-  MemoryStore.layer,
   SignerNodeCrypto.layerEphemeral,
   SecretSealerNodeCrypto.layer({ current: Redacted.make(new Uint8Array(32)) }),
   RandomnessNodeCrypto.layer,
@@ -117,6 +118,8 @@ export const startApi = Effect.fnUntraced(function* (
     readonly log?: Array<unknown>
     readonly health?: StoreHealth["Service"]["faults"]
     readonly sampleApiKey?: string
+    /** Default: one of its own. */
+    readonly store?: Context.Context<StoragePorts>
   } = {}
 ) {
   const logger = Logger.make<unknown, void>(({ cause, fiber, message }) => {
@@ -140,6 +143,12 @@ export const startApi = Effect.fnUntraced(function* (
         : Layer.succeed(StoreHealth, StoreHealth.of({ faults: options.health }))
     ),
     Layer.provideMerge(ports),
+    Layer.provideMerge(
+      Layer.provideMerge(
+        cachedApiKeys,
+        options.store === undefined ? MemoryStore.layer : Layer.succeedContext(options.store)
+      )
+    ),
     Layer.provideMerge(Logger.layer([logger])),
     Layer.build
   )

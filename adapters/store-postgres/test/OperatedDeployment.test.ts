@@ -222,7 +222,9 @@ describe.skipIf(server?.own === undefined)("a deployment run by its operator", (
     await untilExpired(await createExpiring(key.api_key))
 
     await answerOf("api-key", "revoke", ...of, "--api-key", key.api_key_id)
-    assert.strictEqual((await call(key.api_key, "/v1/mandates")).status, 401)
+    await until("the end of the look-up that the server remembers", async () =>
+      (await call(key.api_key, "/v1/mandates")).status === 401 ? true : undefined
+    )
 
     for (const worker of workers) {
       assert.strictEqual(await worker.stop(), 0, worker.output())

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto"
+import { API_KEY_CACHE_SECONDS } from "@svc/domain/engine/ApiKeyCache"
 import { isActiveApiKey, newApiKey } from "@svc/domain/organization/ApiKey"
 import { API_KEY_SCOPES, type ApiKey, type Organization } from "@svc/domain/organization/Organization"
 import { Organizations } from "@svc/domain/ports/Organizations"
@@ -215,8 +216,8 @@ const revoke: StoreCommand = {
   help: helpOf(
     `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 
-Every process looks a key up for each request, so the key admits no further request once this returns; requests admitted
-in the second before still complete.`,
+Every process looks a key that is good up once in ${API_KEY_CACHE_SECONDS} seconds, so the key admits no further request
+${API_KEY_CACHE_SECONDS} seconds after this returns; requests admitted before still complete.`,
     SETTINGS_OF.store
   ),
   plan: Effect.fnUntraced(function* (words) {

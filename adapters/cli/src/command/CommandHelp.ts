@@ -565,8 +565,8 @@ Exit codes: 0 done, or stopped by a signal; 64 unknown or invalid command or opt
 cannot be reached; 78 missing or invalid setting, or refused by the database; 141 the output was closed.`,
   "api-key revoke": `svc api-key revoke --organization <id> --api-key <id>: revokes an API key for good.
 
-Every process looks a key up for each request, so the key admits no further request once this returns; requests admitted
-in the second before still complete.
+Every process looks a key that is good up once in 2 seconds, so the key admits no further request
+2 seconds after this returns; requests admitted before still complete.
 
 Settings are environment variables:
 

@@ -1,6 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Effect } from "effect"
+import { Organizations } from "@svc/domain/ports/Organizations"
+import * as MemoryStore from "@svc/store-memory/MemoryStore"
+import { Context, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { BASE_URL, startApi } from "../../test/ApiUnderTest.ts"
 import { ask, openConnection, parseAnswer, type RawAnswer } from "../../test/RawExchange.ts"
 
@@ -690,6 +693,24 @@ describe("public routes (part 9)", () => {
       assert.isBelow(gzip, identity / 4)
       assert.isBelow(brotli, gzip)
       assert.isBelow(brotli, 100_000)
+    })
+  )
+})
+
+describe("an API key that another process revokes (part 9)", () => {
+  it.effect("is refused two seconds after its last look-up, at the latest", () =>
+    Effect.gen(function* () {
+      const store = yield* Layer.build(MemoryStore.layer)
+      const api = yield* startApi({ store })
+      const send = api.send({ path: "/v1/mandates", key: api.key })
+      assert.strictEqual((yield* send).status, 200)
+      const organizations = Context.get(store, Organizations)
+      const { apiKeys } = yield* organizations.listApiKeys(api.organization.id)
+      yield* organizations.putApiKey({ ...apiKeys[0]!, revokedAt: "2026-01-02T00:00:00Z" })
+      yield* TestClock.adjust("1999 millis")
+      assert.strictEqual((yield* send).status, 200)
+      yield* TestClock.adjust("1 millis")
+      assertProblem(yield* send, 401, "api_key_invalid")
     })
   )
 })
