@@ -1,6 +1,6 @@
 import { allowsLocalhostReturn } from "@svc/domain/approval/ReturnUrl"
-import { cachedApiKeys } from "@svc/domain/engine/ApiKeyCache"
 import { Deployment } from "@svc/domain/ports/Deployment"
+import { cachedApiKeys } from "@svc/domain/programs/ApiKeyCache"
 import { retention } from "@svc/domain/workers/CleaningWorker"
 import { wakingStore } from "@svc/domain/workers/WakingStore"
 import { fetchKeySet } from "@svc/guarded-http/KeySetFetch"

@@ -1,12 +1,12 @@
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
 import { isRedactedText } from "../approval/BearerSecret.ts"
-import { ApiKeyCache, type KeyHolder } from "../engine/ApiKeyCache.ts"
 import { apiKeyHash, isActiveApiKey, isWellFormedApiKey } from "../organization/ApiKey.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
 import { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
+import { ApiKeyCache, type KeyHolder } from "./ApiKeyCache.ts"
 
 /** Resolution of a key's last use (part 9): at most one write per key in that time, however busy it is. */
 export const LAST_USE_RESOLUTION_SECONDS = 3600n

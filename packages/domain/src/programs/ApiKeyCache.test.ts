@@ -5,8 +5,8 @@ import { keyPorts, storedKey } from "../../test/StoredApiKey.ts"
 import { apiKeyHash, apiKeyRecord, formatApiKey } from "../organization/ApiKey.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
-import { authenticateApiKey } from "../programs/AuthenticateApiKey.ts"
 import { cachedApiKeys, makeKeyLookUps } from "./ApiKeyCache.ts"
+import { authenticateApiKey } from "./AuthenticateApiKey.ts"
 
 type Port = Organizations["Service"]
 

@@ -1,11 +1,11 @@
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
 import { isActiveApiKey } from "../organization/ApiKey.ts"
 import type { ApiKey, Organization } from "../organization/Organization.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
 import type { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
-import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
 
 /**
  * How long a look-up that let somebody in is remembered, in seconds since it was sent. A revocation acts within 5 s in every
@@ -126,7 +126,7 @@ const isRefusal = ({
  * The look-ups of API keys that this process remembers; by default none, so every request asks the store. Services on different
  * stores in one process must not share them: a key of one store is nothing in another.
  */
-export class ApiKeyCache extends Context.Reference<KeyLookUps>("@svc/domain/engine/ApiKeyCache", {
+export class ApiKeyCache extends Context.Reference<KeyLookUps>("@svc/domain/programs/ApiKeyCache", {
   defaultValue: () => remembersNothing
 }) {}
 
