@@ -1,5 +1,6 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { ApiKeyCache } from "@svc/domain/programs/ApiKeyCache"
 import { preparedPglite } from "@svc/store-postgres/test/PreparedPglite"
 import { approveOnPage } from "@svc/testkit/ApproveOnPage"
 import { Effect, Exit, Layer, Scope } from "effect"
@@ -144,6 +145,8 @@ describe("a service", () => {
     const third = createService(makeShop().serviceOptions)
     const turnsOf = (service: Service) => service[ServiceParts].runtime.run(StreamTurns)
     assert.notStrictEqual(await turnsOf(second), await turnsOf(third))
+    const cacheOf = (service: Service) => service[ServiceParts].runtime.run(ApiKeyCache)
+    assert.notStrictEqual(await cacheOf(second), await cacheOf(third))
     await Promise.all([second.close(), third.close()])
   })
 

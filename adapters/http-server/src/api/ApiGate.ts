@@ -76,7 +76,10 @@ const BEARER = /^Bearer +(\S+)$/iu
 /** Longest API key that is looked up, in characters; valid ones have 52 or 53. */
 const MAX_API_KEY_CHARACTERS = 128
 
-/** How long an authentication holds before the key is looked up again, in milliseconds. */
+/**
+ * How long an authentication holds while the body arrives, in milliseconds. It may rest on a look-up that was remembered for
+ * `API_KEY_CACHE_SECONDS`, and a revocation acts within 5 s (part 9).
+ */
 const AUTHENTICATION_LIFETIME_MS = 1000
 
 /** Whom a request acts for. */
