@@ -5,6 +5,7 @@ import { keyPorts, storedKey } from "../../test/StoredApiKey.ts"
 import { apiKeyHash, apiKeyRecord, formatApiKey } from "../organization/ApiKey.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
+import { ApiKeyInvalid } from "../Refusals.ts"
 import { cachedApiKeys, makeKeyLookUps } from "./ApiKeyCache.ts"
 import { authenticateApiKey } from "./AuthenticateApiKey.ts"
 
@@ -310,13 +311,14 @@ describe("makeKeyLookUps", () => {
     return {
       lookUps,
       send: Effect.gen(function* () {
-        const answer = yield* Deferred.make<FoundApiKey, StoreUnavailable>()
+        const answer = yield* Deferred.make<FoundApiKey, ApiKeyInvalid | StoreUnavailable>()
         const fiber = yield* Effect.forkChild(
           Effect.exit(lookUps.remembering("hash", Deferred.await(answer))),
           { startImmediately: true }
         )
         return {
           answered: (one: FoundApiKey) => Effect.andThen(Deferred.succeed(answer, one), Fiber.join(fiber)),
+          refused: Effect.andThen(Deferred.fail(answer, new ApiKeyInvalid()), Fiber.join(fiber)),
           failed: Effect.andThen(Deferred.fail(answer, new StoreUnavailable({})), Fiber.join(fiber)),
           interrupted: Fiber.interrupt(fiber)
         }
@@ -335,6 +337,18 @@ describe("makeKeyLookUps", () => {
       assert.strictEqual(yield* remembered, "key_2")
       yield* third.answered(at(3n))
       assert.strictEqual(yield* remembered, "key_3")
+    }).pipe(Effect.provide(keyPorts()))
+  )
+
+  it.effect("forgets a key that a look-up sent later refuses", () =>
+    Effect.gen(function* () {
+      const { at } = yield* found
+      const { remembered, send } = yield* lookUpsByHand
+      const [first, second] = [yield* send, yield* send]
+      yield* first.answered(at(1n))
+      assert.strictEqual(yield* remembered, "key_1")
+      yield* second.refused
+      assert.isUndefined(yield* remembered)
     }).pipe(Effect.provide(keyPorts()))
   )
 
