@@ -35,7 +35,7 @@ const forgetful = () => ({
   known: { find: () => undefined, know: () => undefined, doubt: () => undefined }
 })
 
-const proposal = (number: number, name = `key-${number}`): Request => ({
+const proposal = (number: number, name = `proposal-${number}`): Request => ({
   kind: "propose",
   number: EXPIRED + 1 + number,
   amount: 100,

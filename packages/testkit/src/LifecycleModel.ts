@@ -197,7 +197,8 @@ const write = async <A extends { readonly id: string }>(
 ): Promise<A | undefined> => {
   model.numbers += 1
   const { body, expected, mandate, operation, send } = sending
-  const key = `key-${model.numbers}`
+  // Other than the keys that a caller makes up for what the model does not name one for.
+  const key = `write-${model.numbers}`
   const exit = await real.run(send(body, key))
   const answer = answered(exit)
   demand(answer === expected, () => `${operation}: answered ${answer}, expected ${expected}`)
