@@ -151,6 +151,18 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
     replace: '...commitments.slice(1).map((claim) => ({ ...claim, fingerprint: "", resource }))'
   },
   {
+    name: "what is known is replied to without an append",
+    file: BATCH,
+    find: "  if (!outcomes.every(isRecorded)) return undefined\n",
+    replace: "  if (!outcomes.every(isRecorded)) return outcomes\n"
+  },
+  {
+    name: "what is due is decided on what is known",
+    file: BATCH,
+    find: "  if (nextDue !== undefined && nextDue <= now) return undefined\n",
+    replace: ""
+  },
+  {
     name: "a key is not claimed",
     file: BATCH,
     find: "...(command.key === undefined ? [] : [command.key.claim(resource)]),",
