@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { MAX_BATCH_BYTES } from "@svc/domain/engine/CommandBatch"
 import { MAX_BATCH_COMMANDS } from "@svc/domain/engine/RunCommand"
-import { mandateTurnKey, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import {
   ClaimTaken,
   OutOfTime,
@@ -11,19 +10,19 @@ import {
 } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { HARNESS_START, storedJournal } from "@svc/testkit/ProgramHarness"
-import { Deferred, Effect, Exit, Fiber, References, Result } from "effect"
+import { Effect, Exit, Fiber, References, Result } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import {
   Appends,
   answersOf,
+  atOnce,
+  begunAtOnce,
   COMMITTED,
   caller,
   comparable,
   EXPIRED,
   oneByOne,
-  type Prepared,
-  perform,
   prepare,
   programs,
   type Request,
@@ -34,25 +33,6 @@ import {
 import { LONG, runSettings } from "./RunSettings.ts"
 
 const { replay, runs: numRuns, ...settings } = runSettings(100)
-
-/** Starts requests at once, so that all of them wait for one turn. */
-const begunAtOnce = Effect.fnUntraced(function* (prepared: Prepared, requests: ReadonlyArray<Request>) {
-  const turns = yield* StreamTurns
-  const place = { organization: caller.organization.id, mandate: prepared.mandate }
-  const gate = yield* Deferred.make<void>()
-  yield* Effect.forkChild(turns.inTurn(mandateTurnKey(place))(Deferred.await(gate)), {
-    startImmediately: true
-  })
-  const fibers = yield* Effect.forEach(requests, (one) =>
-    Effect.forkChild(Effect.result(perform(prepared, one)), { startImmediately: true })
-  )
-  yield* Deferred.succeed(gate, undefined)
-  return fibers
-})
-
-const atOnce = Effect.fnUntraced(function* (prepared: Prepared, requests: ReadonlyArray<Request>) {
-  return yield* Effect.forEach(yield* begunAtOnce(prepared, requests), Fiber.join)
-})
 
 describe("commands that are decided together", () => {
   it(

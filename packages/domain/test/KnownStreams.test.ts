@@ -10,6 +10,7 @@ import * as fc from "fast-check"
 import {
   Appends,
   answersOf,
+  atOnce,
   COMMITTED,
   caller,
   comparable,
@@ -83,6 +84,16 @@ const known = Effect.gen(function* () {
   return prepared
 })
 
+/** The number of the authorization that made it known. */
+const OPENED = EXPIRED + 1
+
+/** The same, with that authorization among those that requests can name. */
+const knownWithOpen = Effect.gen(function* () {
+  const prepared = yield* known
+  const { id } = (yield* Appends).offered.at(-1)!.authorizations.find(({ state }) => state === "RESERVED")!
+  return { ...prepared, ids: new Map([...prepared.ids, [OPENED, id]]) }
+})
+
 describe("a command to a mandate that this process has just written to", () => {
   it(
     `is answered, recorded and leaves the mandate as if that were loaded (${replay})`,
@@ -126,15 +137,12 @@ describe("a command to a mandate that this process has just written to", () => {
 
   it.effect("is decided without a load, also a report on the authorization that it gave", () =>
     Effect.gen(function* () {
-      const prepared = yield* known
+      const prepared = yield* knownWithOpen
       assert.deepStrictEqual(yield* requested(prepared, proposal(1)), ["made", 0, 1])
-      const { offered } = yield* Appends
-      const { id } = offered.at(-1)!.authorizations[0]!
-      const number = EXPIRED + 2
-      const ids = new Map([[number, id]])
       yield* TestClock.adjust(1)
-      const commit: Request = { kind: "commit", number, key: "report" }
-      assert.deepStrictEqual(yield* requested({ ...prepared, ids }, commit), ["made", 0, 1])
+      const commit: Request = { kind: "commit", number: OPENED, key: "report" }
+      assert.deepStrictEqual(yield* requested(prepared, commit), ["made", 0, 1])
+      const { offered } = yield* Appends
       const { decidedAt } = offered.at(-1)!
       assert.strictEqual(decidedAt, (yield* (yield* MandateStore).load({})).now)
     }).pipe(Effect.provide(programs))
@@ -142,10 +150,14 @@ describe("a command to a mandate that this process has just written to", () => {
 
   it.effect("is decided on a load when it would not be recorded, or its key is not known to be free", () =>
     Effect.gen(function* () {
-      const prepared = yield* known
+      const prepared = yield* knownWithOpen
       const outcome = (one: Request) => requested(prepared, one)
       assert.deepStrictEqual(yield* outcome({ kind: "malformed", key: "a" }), ["ValidationFailed", 1, 0])
-      assert.deepStrictEqual(yield* outcome({ kind: "refund", number: 1, key: "b" }), ["StateConflict", 1, 0])
+      // The one is known, the other is not.
+      for (const number of [OPENED, 1]) {
+        const refund: Request = { kind: "refund", number, key: `refund-${number}` }
+        assert.deepStrictEqual(yield* outcome(refund), ["StateConflict", 1, 0])
+      }
       assert.deepStrictEqual(yield* outcome(proposal(0, "c")), ["CommitmentReused", 1, 2])
       const [again, loads] = yield* outcome(proposal(0))
       assert.deepStrictEqual([again, loads > 0], ["replayed", true])
@@ -155,6 +167,20 @@ describe("a command to a mandate that this process has just written to", () => {
         1
       ])
       assert.deepStrictEqual(yield* outcome(proposal(1)), ["made", 0, 1])
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided on a load with those beside it when one of them would be refused", () =>
+    Effect.gen(function* () {
+      const prepared = yield* knownWithOpen
+      // Under the key of the first proposal, which answers nothing else.
+      const reused: Request = { kind: "refund", number: OPENED, key: "proposal-0" }
+      const { appends, loads, value } = yield* counted(atOnce(prepared, [proposal(1), reused]))
+      assert.deepStrictEqual(value.map(tagOf), ["made", "IdempotencyKeyReused"])
+      assert.deepStrictEqual([loads, appends], [1, 1])
+      const again = yield* counted(atOnce(prepared, [proposal(2), proposal(2)]))
+      assert.deepStrictEqual(again.value.map(tagOf), ["made", "replayed"])
+      assert.strictEqual(again.appends, 1)
     }).pipe(Effect.provide(programs))
   )
 

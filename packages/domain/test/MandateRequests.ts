@@ -1,5 +1,5 @@
 /** Requests of all kinds to one mandate, and what can be seen of them. */
-import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
+import { makeTurns, mandateTurnKey, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import {
   type ClaimTaken,
   type LoadQuery,
@@ -20,7 +20,7 @@ import {
   refundReport,
   storedJournal
 } from "@svc/testkit/ProgramHarness"
-import { Context, Effect, Layer, ManagedRuntime, Result } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer, ManagedRuntime, Result } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { fromTheStart, memoryPrograms } from "./MemoryPrograms.ts"
@@ -155,6 +155,28 @@ export const perform = (
       return caller.readAuthorization(id)
   }
 }
+
+/** Starts requests at once, so that all of them wait for one turn. */
+export const begunAtOnce = Effect.fnUntraced(function* (
+  prepared: Prepared,
+  requests: ReadonlyArray<Request>
+) {
+  const turns = yield* StreamTurns
+  const place = { organization: caller.organization.id, mandate: prepared.mandate }
+  const gate = yield* Deferred.make<void>()
+  yield* Effect.forkChild(turns.inTurn(mandateTurnKey(place))(Deferred.await(gate)), {
+    startImmediately: true
+  })
+  const fibers = yield* Effect.forEach(requests, (one) =>
+    Effect.forkChild(Effect.result(perform(prepared, one)), { startImmediately: true })
+  )
+  yield* Deferred.succeed(gate, undefined)
+  return fibers
+})
+
+export const atOnce = Effect.fnUntraced(function* (prepared: Prepared, requests: ReadonlyArray<Request>) {
+  return yield* Effect.forEach(yield* begunAtOnce(prepared, requests), Fiber.join)
+})
 
 export const oneByOne = (prepared: Prepared, requests: ReadonlyArray<Request>) =>
   Effect.forEach(requests, (one) => Effect.result(perform(prepared, one)))

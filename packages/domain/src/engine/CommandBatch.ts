@@ -206,19 +206,15 @@ const loadTogether = (
     })
   )
 
-/** A command that succeeds on a stream that is known has been decided as on a loaded one: else the append refuses it. */
-const isDecidableOn = ({ authorizations }: StreamState, { invalid, key, stream }: StreamCommand): boolean =>
-  key !== undefined &&
-  invalid === undefined &&
-  stream !== undefined &&
-  ("mandate" in stream || ("authorization" in stream && authorizations.has(stream.authorization)))
-
-const isRecorded = (outcome: Outcome): boolean => Exit.isSuccess(outcome) && outcome.value._tag === "Recorded"
+/** Whether what a command is about is known, so that it may be worth deciding. */
+const isAbout = ({ authorizations }: StreamState, { stream }: StreamCommand): boolean =>
+  stream === undefined || !("authorization" in stream) || authorizations.has(stream.authorization)
 
 /**
- * Decides commands on what this process knows of their stream, without a load, and appends what they lead to. Gives nothing if
- * they have to be decided on a load: when the stream is not known well enough, has changed, or has something due, and when one
- * of them would not be recorded, since whether its key is held is not known.
+ * Decides commands on what this process knows of their stream, without a load, and appends what they lead to: the append is
+ * refused if that is not what the store has. Gives nothing if they have to be decided on a load: when the stream is not known
+ * well enough, has changed, or has something due, when nothing is appended, as by reads, and when one of them would be
+ * refused, since whether its key is held is not known.
  */
 const decideOnKnown = Effect.fnUntraced(function* (
   commands: ReadonlyArray<StreamCommand>,
@@ -232,10 +228,10 @@ const decideOnKnown = Effect.fnUntraced(function* (
   const { loaded, now, stream } = found
   const nextDue = nextDueOf(stream.state)
   if (nextDue !== undefined && nextDue <= now) return undefined
-  if (!commands.every((command) => isDecidableOn(stream.state, command))) return undefined
+  if (!commands.every((command) => isAbout(stream.state, command))) return undefined
   const batch = yield* newBatch(asOf(stream, now), new HeldClaims())
   const outcomes = yield* decideInOrder(batch, commands)
-  if (!outcomes.every(isRecorded)) return undefined
+  if (!outcomes.every(Exit.isSuccess)) return undefined
   const appended = yield* Effect.result(appendBatch(batch)).pipe(
     // What is known may be of a history that a failover has replaced, which the store takes for a fault of ours.
     Effect.catchDefect((defect) =>
@@ -246,7 +242,8 @@ const decideOnKnown = Effect.fnUntraced(function* (
     )
   )
   if (Result.isSuccess(appended)) {
-    known.know(key, { store, stream: appended.success!, loaded })
+    if (appended.success === undefined) return undefined
+    known.know(key, { store, stream: appended.success, loaded })
     return outcomes
   }
   if (appended.failure._tag !== "ClaimTaken") known.doubt(key, at)

@@ -153,8 +153,8 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "what is known is replied to without an append",
     file: BATCH,
-    find: "  if (!outcomes.every(isRecorded)) return undefined\n",
-    replace: "  if (!outcomes.every(isRecorded)) return outcomes\n"
+    find: "  if (!outcomes.every(Exit.isSuccess)) return undefined\n",
+    replace: "  if (!outcomes.every(Exit.isSuccess)) return outcomes\n"
   },
   {
     name: "what is due is decided on what is known",
