@@ -1,90 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { singleBody } from "@svc/testkit/ProgramHarness"
-import { Clock, Effect, Layer, Logger, References } from "effect"
+import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { ARRIVED, FAILED, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
-import { type EndedAttempts, type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
-import { listWebhookDeliveries } from "../programs/WebhookDeliveries.ts"
-import { readWebhookEndpoint } from "../programs/WebhookEndpoints.ts"
+import { fromTheStart } from "../../test/MemoryPrograms.ts"
+import {
+  attemptsCaller as caller,
+  endedWith,
+  endsOf,
+  failuresOf,
+  leased,
+  watchedAttempts
+} from "../../test/WatchedAttempts.ts"
+import { ARRIVED, FAILED } from "../../test/WebhookReceivers.ts"
+import { type LeasedDelivery, WebhookStore } from "../ports/WebhookStore.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
 import { MAX_FAILED_ATTEMPTS } from "../webhook/WebhookEndpoint.ts"
-import {
-  type EndedAttempt,
-  EXPIRED_BATCH,
-  recordEnds,
-  recordEndsTogether,
-  recordLostAttempts
-} from "./WebhookAttempts.ts"
+import { EXPIRED_BATCH, recordEnds, recordEndsTogether, recordLostAttempts } from "./WebhookAttempts.ts"
 
-const LASTS = 60n * NANOS_PER_SECOND
-
-const caller = webhookCaller()
 const organization = caller.organization.id
 
-/** A memory store that remembers the writes of ends, and what was logged. */
-const world = () => {
-  const writes: Array<ReadonlyArray<EndedAttempts>> = []
-  const logged: Array<Record<string, unknown>> = []
-  const watched = Layer.effect(
-    WebhookStore,
-    Effect.map(WebhookStore, (store) => ({
-      ...store,
-      recordAttempts: (ended) =>
-        Effect.suspend(() => {
-          writes.push(ended)
-          return store.recordAttempts(ended)
-        })
-    }))
-  )
-  const logger = Logger.make<unknown, void>(({ fiber, message }) => {
-    logged.push({ message: [message].flat()[0], ...fiber.getRef(References.CurrentLogAnnotations) })
-  })
-  const layer = Layer.mergeAll(
-    Layer.provideMerge(watched, memoryPrograms()),
-    makeReceivers().layer,
-    Logger.layer([logger])
-  )
-  return { layer, logged, writes }
-}
-
-const happen = Effect.suspend(() => caller.create(singleBody()))
-
 const now = Clock.currentTimeNanos
-
-/** Registers an endpoint, lets events happen, and opens an attempt of each. */
-const leased = (events: number, url = "https://hooks.example/svc") =>
-  Effect.gen(function* () {
-    yield* caller.register({ url })
-    for (let count = 0; count < events; count += 1) yield* happen
-    const store = yield* WebhookStore
-    return yield* store.leaseDue({
-      token: "lease",
-      limit: 1000,
-      perEndpoint: 1000,
-      assured: 0,
-      perOrganization: 1000,
-      lasts: LASTS
-    })
-  })
-
-const endedWith = (
-  deliveries: ReadonlyArray<LeasedDelivery>,
-  result: AttemptResult | "lost"
-): ReadonlyArray<EndedAttempt> => deliveries.map(({ delivery }) => ({ delivery, result }))
-
-const failuresOf = (endpointId: string) =>
-  Effect.map(
-    readWebhookEndpoint({ organization, endpointId }),
-    ({ consecutive_failed_attempts }) => consecutive_failed_attempts
-  )
-
-/** How the attempts of each delivery of an endpoint ended, oldest delivery first. */
-const endsOf = (endpointId: string) =>
-  Effect.map(listWebhookDeliveries({ organization, endpointId, limit: 100 }), ({ data }) =>
-    data.map(({ attempts }) => attempts.map(({ error, status }) => error ?? status)).toReversed()
-  )
 
 /** Another worker records an end of the endpoint first. */
 const recordedFirst = (leases: ReadonlyArray<LeasedDelivery>, result: AttemptResult) =>
@@ -94,7 +28,7 @@ const recordedFirst = (leases: ReadonlyArray<LeasedDelivery>, result: AttemptRes
 
 describe("the ends of attempts of one endpoint", () => {
   it.effect("are recorded in one write, and the endpoint is as it is then", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const attempts = yield* leased(3)
@@ -108,7 +42,7 @@ describe("the ends of attempts of one endpoint", () => {
   })
 
   it.effect("count on top of what another worker has recorded meanwhile", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const [other, ...own] = yield* leased(3)
@@ -123,7 +57,7 @@ describe("the ends of attempts of one endpoint", () => {
   })
 
   it.effect("leave out an attempt that was taken for lost, is over, or of a delivery that is gone", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const [over, open] = yield* leased(2)
@@ -145,7 +79,7 @@ describe("the ends of attempts of one endpoint", () => {
   })
 
   it.effect("need no write when none is open any more, however it was found out", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const attempts = yield* leased(1)
@@ -162,7 +96,7 @@ describe("the ends of attempts of one endpoint", () => {
   })
 
   it.effect("are given up when the endpoint is gone", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const attempts = yield* leased(1)
@@ -173,7 +107,7 @@ describe("the ends of attempts of one endpoint", () => {
   })
 
   it.effect("are logged for the operator when they disable it, once", () => {
-    const { layer, logged } = world()
+    const { layer, logged } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const attempts = yield* leased(MAX_FAILED_ATTEMPTS + 1)
@@ -197,7 +131,7 @@ describe("the ends of attempts of one endpoint", () => {
 
 describe("the ends of attempts of several endpoints", () => {
   it.effect("are recorded in one write, but for an endpoint that was changed meanwhile", () => {
-    const { layer, logged, writes } = world()
+    const { layer, logged, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const changed = yield* leased(2, "https://one.example/")
@@ -226,7 +160,7 @@ describe("the ends of attempts of several endpoints", () => {
 
 describe("attempts of lost workers", () => {
   it.effect("of several endpoints are ended in one write, each by its own endpoint", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       const urls = ["https://one.example/", "https://two.example/", "https://three.example/"]
@@ -248,7 +182,7 @@ describe("attempts of lost workers", () => {
   })
 
   it.effect("of one that another session holds are ended all the same", () => {
-    const { layer, writes } = world()
+    const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       yield* caller.register({ url: "https://one.example/" })
@@ -280,7 +214,7 @@ describe("attempts of lost workers", () => {
   })
 
   it.effect("are ended a batch at a time", () => {
-    const { layer } = world()
+    const { layer } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
       yield* leased(EXPIRED_BATCH + 1)
