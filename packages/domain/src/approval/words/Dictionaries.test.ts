@@ -50,6 +50,40 @@ const textsOf = (words: StatementWords): ReadonlyArray<string> => {
   ]
 }
 
+/** How intervals and numbers of payments are said, one for each form that the grammar of the language has. */
+const NUMBERS: Readonly<Record<Language, { readonly each: string; readonly payments: string }>> = {
+  en: { each: "each day, every 2 weeks", payments: "1 payment, 2 payments" },
+  de: { each: "pro Tag, alle 2 Wochen", payments: "1 Zahlung, 2 Zahlungen" },
+  fr: { each: "par jour, toutes les 2 semaines", payments: "1 paiement, 2 paiements, 1000000 de paiements" },
+  es: { each: "cada día, cada 2 semanas", payments: "1 pago, 2 pagos, 1000000 de pagos" },
+  it: { each: "ogni giorno, ogni 2 settimane", payments: "1 pagamento, 2 pagamenti, 1000000 di pagamenti" },
+  pt: { each: "por dia, a cada 2 semanas", payments: "1 pagamento, 2 pagamentos, 1000000 de pagamentos" },
+  nl: { each: "per dag, per 2 weken", payments: "1 betaling, 2 betalingen" },
+  pl: {
+    each: "każdego dnia, co 2 tygodnie, co 5 miesięcy, co 12 lat, co 22 lata",
+    payments: "1 płatność, 2 płatności, 5 płatności"
+  },
+  ja: { each: "毎日, 2週間ごと", payments: "支払い1件, 支払い2件" },
+  ar: {
+    each: "كل يوم, كل أسبوعين, كل 3 أشهر, كل 11 سنة, كل 100 شهر",
+    payments: "دفعة واحدة, دفعتين, 3 دفعات, 11 دفعة, 100 دفعة"
+  },
+  he: { each: "בכל יום, בכל שבועיים, בכל 3 חודשים", payments: "תשלום אחד, שני תשלומים, 3 תשלומים" }
+}
+
+/** The intervals and numbers that occur there. */
+const EACH = [
+  ["DAY", 1],
+  ["WEEK", 2],
+  ["MONTH", 3],
+  ["MONTH", 5],
+  ["YEAR", 11],
+  ["YEAR", 12],
+  ["YEAR", 22],
+  ["MONTH", 100]
+] as const
+const PAYMENTS = [1, 2, 3, 5, 11, 100, 1_000_000]
+
 const occurrences = (text: string, piece: string) => text.split(piece).length - 1
 
 for (const language of LANGUAGES) {
@@ -102,6 +136,13 @@ for (const language of LANGUAGES) {
       }
     })
 
+    it("says numbers with the forms of its grammar, and an interval of one without a number", () => {
+      const each = EACH.map(([unit, interval]) => words.each(unit, interval))
+      assert.includeMembers(each, NUMBERS[language].each.split(", "))
+      const payments = PAYMENTS.map((count) => words.payments(count, String(count)))
+      assert.includeMembers(payments, NUMBERS[language].payments.split(", "))
+    })
+
     it("has words of its own", () => {
       if (language === "en") return
       const english = STATEMENT_WORDS.en
@@ -145,3 +186,20 @@ for (const language of LANGUAGES) {
     })
   })
 }
+
+describe("Italian", () => {
+  const { fromUntil, inPeriod, until } = STATEMENT_WORDS.it
+
+  it("elides before the days whose names begin with a vowel, the 8th and the 11th, and before no other", () => {
+    for (const day of ["8", "11"]) {
+      const date = `${day} dic 2026`
+      assert.strictEqual(until(date), `fino all’${date}`)
+      assert.strictEqual(fromUntil(date, date), `dall’${date} fino all’${date}`)
+      assert.strictEqual(inPeriod(date, date, "3"), `Dall’${date} all’${date}: al massimo 3`)
+    }
+    for (const day of ["1", "7", "18", "28"]) {
+      const date = `${day} nov 2011, 00:00`
+      assert.strictEqual(fromUntil(date, date), `dal ${date} fino al ${date}`)
+    }
+  })
+})
