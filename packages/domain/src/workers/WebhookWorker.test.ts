@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { singleBody } from "@svc/testkit/ProgramHarness"
+import { HARNESS_START, singleBody } from "@svc/testkit/ProgramHarness"
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
-import { Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, Effect, Fiber, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
 import { ARRIVED, FAILED, isAuthentic, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import {
@@ -13,6 +14,7 @@ import {
   testWebhookEndpoint
 } from "../programs/WebhookDeliveries.ts"
 import { readWebhookEndpoint } from "../programs/WebhookEndpoints.ts"
+import { MAX_WEBHOOK_ENDPOINTS } from "../webhook/WebhookEndpoint.ts"
 import { QUICK_ATTEMPTS_PER_ENDPOINT } from "./EndpointPace.ts"
 import { EXPIRED_BATCH } from "./WebhookAttempts.ts"
 import {
@@ -22,8 +24,12 @@ import {
   isWebhookCapacity,
   makeWakeUp,
   UnsentAttempts,
+  WebhookCapacity,
+  WebhookWakeUp,
   webhookWorker
 } from "./WebhookWorker.ts"
+
+type LeaseQuery = Parameters<WebhookStore["Service"]["leaseDue"]>[0]
 
 const caller = webhookCaller()
 const organization = caller.organization.id
@@ -50,6 +56,18 @@ const endpointOf = (endpointId: string) => readWebhookEndpoint({ organization, e
 const happen = Effect.suspend(() => caller.create(singleBody()))
 
 const tick = TestClock.adjust("1 second")
+
+/** Organizations with as many endpoints as they may have, to each of which so many events go. */
+const everywhere = (organizations: number, events = 1) =>
+  Effect.gen(function* () {
+    for (let each = 0; each < organizations; each += 1) {
+      const other = webhookCaller(newIdentifier("org_"))
+      for (let number = 0; number < MAX_WEBHOOK_ENDPOINTS; number += 1) {
+        yield* other.register({ url: `https://hang.example/${number}` })
+      }
+      for (let count = 0; count < events; count += 1) yield* other.create(singleBody())
+    }
+  })
 
 /** Lets three seconds pass in steps, until something has happened: a worker that found less than a batch looks each second. */
 const passesUntil = (hasHappened: () => boolean) =>
@@ -311,13 +329,7 @@ describe("organizations", () => {
     story((receivers) =>
       Effect.gen(function* () {
         receivers.answer = hangingUnlessQuick
-        for (let each = 0; each < 8; each += 1) {
-          const hanging = webhookCaller(newIdentifier("org_"))
-          for (let number = 0; number < 5; number += 1) {
-            yield* hanging.register({ url: `https://hang.example/${number}` })
-          }
-          for (let count = 0; count < 26; count += 1) yield* hanging.create(singleBody())
-        }
+        yield* everywhere(8, 26)
         // More is due than would fill the worker.
         assert.isAbove(8 * 5 * 26, ATTEMPTS_AT_ONCE)
         yield* passesUntil(() => receivers.received.length >= ATTEMPTS_AT_ONCE / 2)
@@ -486,6 +498,259 @@ describe("a worker", () => {
       false
     )
   )
+})
+
+/** An attempt that takes ten seconds. */
+const SLOW = Effect.as(Effect.sleep("10 seconds"), ARRIVED)
+
+/** A story whose worker's calls of the store are seen, with their times in milliseconds, and may be made to fail. */
+const watchedStory = <A, E, R>(
+  tell: (
+    world: ReturnType<typeof makeReceivers>["receivers"] & {
+      readonly leases: Array<LeaseQuery>
+      readonly leasedAt: Array<number>
+      readonly searchedAt: Array<number>
+      isAway: boolean
+    }
+  ) => Effect.Effect<A, E, R>
+) =>
+  story((receivers) => {
+    const world = Object.assign(receivers, {
+      leases: [] as Array<LeaseQuery>,
+      leasedAt: [] as Array<number>,
+      searchedAt: [] as Array<number>,
+      isAway: false
+    })
+    const sinceStart = Effect.map(Clock.currentTimeMillis, (now) => now - HARNESS_START)
+    const unlessAway = <B, F, S>(answer: Effect.Effect<B, F, S>) =>
+      Effect.suspend(
+        (): Effect.Effect<B, F | StoreUnavailable, S> =>
+          world.isAway ? Effect.fail(new StoreUnavailable({})) : answer
+      )
+    return Effect.gen(function* () {
+      const store = yield* WebhookStore
+      const told = yield* Effect.provideService(tell(world), WebhookStore, {
+        ...store,
+        leaseDue: (query) =>
+          Effect.flatMap(sinceStart, (at) => {
+            world.leases.push(query)
+            world.leasedAt.push(at)
+            return unlessAway(store.leaseDue(query))
+          }),
+        expiredAttempts: (query) =>
+          Effect.flatMap(sinceStart, (at) => {
+            world.searchedAt.push(at)
+            return store.expiredAttempts(query)
+          })
+      })
+      // A worker that is stopped waits for what is under way.
+      yield* TestClock.adjust("1 minute")
+      return told
+    })
+  }, false)
+
+describe("a worker leases", () => {
+  const LASTS = 60_000_000_000n
+
+  it.effect(
+    "shares of its free capacity: a quarter for an organization, a fifth of that for an endpoint",
+    () =>
+      watchedStory((world) =>
+        Effect.gen(function* () {
+          world.answer = () => SLOW
+          yield* caller.register()
+          for (let count = 0; count < 40; count += 1) yield* happen
+          yield* Effect.forkScoped(webhookWorker)
+          yield* tick
+          const bounds = new Map<string, number>()
+          const [first, second] = world.leases.map(({ token: _token, ...query }) => query)
+          assert.deepStrictEqual(first, {
+            limit: 128,
+            perOrganization: 256,
+            perEndpoint: 32,
+            assured: 4,
+            bounds,
+            lasts: LASTS
+          })
+          assert.deepStrictEqual(second, { ...first!, perOrganization: 248 })
+          assert.lengthOf(world.received, 32)
+          assert.lengthOf(new Set(world.leases.map(({ token }) => token)), world.leases.length)
+        })
+      )
+  )
+
+  it.effect(
+    "as much as it has room for, each endpoint of an organization its share, and nothing when it is full",
+    () =>
+      watchedStory((world) =>
+        Effect.gen(function* () {
+          world.answer = () => SLOW
+          for (let each = 0; each < 8; each += 1) {
+            const other = webhookCaller(newIdentifier("org_"))
+            for (let number = 0; number < 5; number += 1) {
+              yield* other.register({ url: `https://hang.example/${number}` })
+            }
+            yield* other.create(singleBody())
+          }
+          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
+          yield* tick
+          const { bounds: _bounds, token: _token, ...first } = world.leases[0]!
+          assert.deepStrictEqual(first, {
+            limit: 32,
+            perOrganization: 8,
+            perEndpoint: 2,
+            assured: 1,
+            lasts: LASTS
+          })
+          assert.lengthOf(world.received, 32)
+          const asked = world.leases.length
+          yield* TestClock.adjust("8 seconds")
+          assert.lengthOf(world.leases, asked)
+          yield* TestClock.adjust("2 seconds")
+          assert.lengthOf(world.received, 40)
+        })
+      )
+  )
+
+  it.effect("more for an endpoint that responds quickly, up to half of its organization's share", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        world.answer = () => Effect.as(Effect.sleep(20), { status: 204, durationMs: 20 })
+        const { id } = (yield* caller.register()).resource
+        yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
+        yield* happen
+        yield* tick
+        yield* tick
+        assert.deepStrictEqual(world.leases.at(-1)!.bounds, new Map([[id, 4]]))
+      })
+    )
+  )
+
+  it.effect(
+    "once a second while nothing is due, at once after a hint, and in rounds five milliseconds apart",
+    () =>
+      watchedStory((world) =>
+        Effect.gen(function* () {
+          const wakeUp = makeWakeUp()
+          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookWakeUp, wakeUp))
+          yield* TestClock.adjust(2500)
+          assert.deepStrictEqual(world.leasedAt, [0, 1000, 2000])
+          wakeUp.notify()
+          yield* TestClock.adjust(0)
+          assert.deepStrictEqual(world.leasedAt.slice(3), [2500])
+          wakeUp.notify()
+          yield* TestClock.adjust(100)
+          assert.deepStrictEqual(world.leasedAt.slice(4), [2506])
+          yield* caller.register()
+          world.answer = () => SLOW
+          yield* TestClock.adjust(500)
+          assert.lengthOf(world.leasedAt, 5)
+        })
+      )
+  )
+
+  it.effect("the next batch without a pause after a whole one", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        world.answer = () => SLOW
+        yield* everywhere(5, 10)
+        yield* Effect.forkScoped(webhookWorker)
+        yield* TestClock.adjust(20)
+        assert.deepStrictEqual(world.leasedAt.slice(0, 2), [0, 6])
+        assert.isAbove(world.received.length, 128)
+      })
+    )
+  )
+
+  it.effect("less and less often while the store is out of reach, and recovers unaided", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        world.isAway = true
+        yield* caller.register()
+        yield* happen
+        yield* Effect.forkScoped(webhookWorker)
+        yield* TestClock.adjust("30 seconds")
+        assert.deepStrictEqual(world.leasedAt, [0, 1000, 3000, 7000, 15_000, 30_000])
+        world.isAway = false
+        yield* TestClock.adjust(15_000)
+        assert.lengthOf(world.received, 1)
+        world.isAway = true
+        const before = world.leasedAt.length
+        yield* TestClock.adjust(4000)
+        const [failed, again] = world.leasedAt.slice(before)
+        assert.strictEqual(again! - failed!, 1000)
+      })
+    )
+  )
+
+  it.effect("and looks for attempts of lost workers every ten seconds", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        yield* Effect.forkScoped(webhookWorker)
+        yield* TestClock.adjust("35 seconds")
+        assert.deepStrictEqual(world.searchedAt, [0, 10_000, 20_000, 30_000])
+      })
+    )
+  )
+})
+
+describe("an attempt", () => {
+  it.effect("of a transport that breaks is taken for lost, and its place is free at once", () =>
+    story(
+      (receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = ({ number }) => (number <= 40 ? Effect.die("broken") : Effect.succeed(ARRIVED))
+          yield* everywhere(8)
+          const { id } = (yield* caller.register()).resource
+          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
+          yield* tick
+          assert.lengthOf(receivers.received, 40)
+          yield* happen
+          for (let count = 0; count < 120; count += 1) yield* tick
+          assert.lengthOf(receivers.received, 81)
+          assert.deepStrictEqual(
+            (yield* deliveriesOf(id)).map(({ attempts }) => attempts.map(({ status }) => status)),
+            [[204]]
+          )
+        }),
+      false
+    )
+  )
+
+  it.effect("is logged with its result, its delivery, and its endpoint", () => {
+    const logged: Array<Record<string, unknown>> = []
+    const logger = Logger.make<unknown, void>(({ fiber, message }) => {
+      logged.push({ message, ...fiber.getRef(References.CurrentLogAnnotations) })
+    })
+    return story(
+      (receivers) =>
+        Effect.gen(function* () {
+          receivers.answer = ({ number }) =>
+            Effect.succeed(number === 1 ? FAILED : { error: "timeout", durationMs: 15_000 })
+          const { id } = (yield* caller.register()).resource
+          yield* happen
+          yield* Effect.forkScoped(
+            webhookWorker.pipe(
+              Effect.provide(Logger.layer([logger])),
+              Effect.provideService(References.MinimumLogLevel, "Debug")
+            )
+          )
+          for (let count = 0; count < 40; count += 1) yield* tick
+          const [delivery] = yield* deliveriesOf(id)
+          const annotations = {
+            organization_id: organization,
+            webhook_endpoint_id: id,
+            delivery_id: delivery!.id,
+            event_id: delivery!.event_id
+          }
+          assert.deepStrictEqual(logged, [
+            { message: ["webhook attempt", { status: 500, error: null }], ...annotations },
+            { message: ["webhook attempt", { status: null, error: "timeout" }], ...annotations }
+          ])
+        }),
+      false
+    )
+  })
 })
 
 describe("what a caller asks for", () => {
