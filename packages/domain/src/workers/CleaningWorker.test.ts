@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { singleBody, storedJournal } from "@svc/testkit/ProgramHarness"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
 import { makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
@@ -19,7 +19,7 @@ import {
   retention
 } from "./CleaningWorker.ts"
 import { webhookWorker } from "./WebhookWorker.ts"
-import { IDLE_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
+import { IDLE_PAUSE_MILLISECONDS, IdlePause } from "./WorkerPause.ts"
 
 type Step = Parameters<StoreCleaning["Service"]["clean"]>[0]
 
@@ -97,6 +97,54 @@ describe("the cleaning worker", () => {
       assert.deepStrictEqual(placesOf(seen.steps).slice(4), ["a", "b"])
       yield* Fiber.interrupt(worker)
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect(
+    "pauses as an idle one between steps, and not while the store is unavailable from the start",
+    () => {
+      const { layer, seen } = threeOrganizations()
+      const idle: Array<number> = []
+      const pause = (milliseconds: number) => {
+        idle.push(milliseconds)
+        return Effect.sleep(milliseconds)
+      }
+      return Effect.gen(function* () {
+        seen.unavailable = true
+        const worker = yield* Effect.forkChild(Effect.provideService(cleaningWorker, IdlePause, pause))
+        yield* TestClock.adjust(3 * IDLE_PAUSE_MILLISECONDS)
+        assert.lengthOf(seen.steps, 3)
+        assert.deepStrictEqual(idle, [])
+        seen.unavailable = false
+        yield* TestClock.adjust(4 * IDLE_PAUSE_MILLISECONDS)
+        assert.deepStrictEqual(idle, [CLEANING_PAUSE_MILLISECONDS])
+        yield* Fiber.interrupt(worker)
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
+  it.effect("says for the operator how many rows it has removed, if any, and when it tries again", () => {
+    const logged: Array<unknown> = []
+    const logger = Logger.make<unknown, void>(({ fiber, logLevel }) => {
+      logged.push([logLevel, fiber.getRef(References.CurrentLogAnnotations)])
+    })
+    let removed = 0
+    const clean = () =>
+      removed < 0 ? Effect.fail(new StoreUnavailable({})) : Effect.succeed({ removed, next: "a" })
+    return Effect.gen(function* () {
+      const worker = yield* Effect.forkChild(cleaningWorker)
+      for (const count of [0, 3, -1]) {
+        removed = count
+        yield* TestClock.adjust(CLEANING_PAUSE_MILLISECONDS)
+      }
+      assert.deepStrictEqual(logged, [
+        ["Debug", { rows: 3 }],
+        ["Warn", { pause_ms: IDLE_PAUSE_MILLISECONDS }]
+      ])
+      yield* Fiber.interrupt(worker)
+    }).pipe(
+      Effect.provide([Layer.succeed(StoreCleaning, { clean }), Logger.layer([logger])]),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
   })
 
   it.effect("removes deliveries once they are old enough, and nothing of the mandate", () => {

@@ -9,7 +9,7 @@ import { faultyPrograms, fromTheStart, memoryPrograms } from "../../test/MemoryP
 import { DueLeases } from "../ports/DueLeases.ts"
 import { MandateStore, StoreUnavailable } from "../ports/MandateStore.ts"
 import { DUE_BATCH, dueWorker, recordDueTransitions, STREAM_TIMEOUT } from "./DueWorker.ts"
-import { IDLE_PAUSE_MILLISECONDS, LONGEST_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
+import { IDLE_PAUSE_MILLISECONDS, IdlePause, LONGEST_PAUSE_MILLISECONDS } from "./WorkerPause.ts"
 
 /** Creates mandates that expire unapproved after a day, each of an organization of its own. */
 const createExpiring = Effect.fnUntraced(function* (count: number) {
@@ -36,7 +36,7 @@ const settled = Effect.repeat(Effect.yieldNow, { times: 2000 })
 
 /** The store, told of each call for leases, which may be made to fail. */
 const observed = () => {
-  const seen = { takes: 0, released: 0, unavailable: false }
+  const seen = { takes: 0, released: 0, unavailable: false, mayRelease: true }
   const layer = Layer.effect(
     DueLeases,
     Effect.map(DueLeases, (leases) =>
@@ -47,9 +47,10 @@ const observed = () => {
             return seen.unavailable ? Effect.fail(new StoreUnavailable({})) : leases.take(query)
           }),
         release: (query) =>
-          Effect.tap(leases.release(query), () => {
+          Effect.suspend(() => {
+            if (!seen.mayRelease) return Effect.fail(new StoreUnavailable({}))
             seen.released += query.streams.length
-            return Effect.void
+            return leases.release(query)
           })
       })
     )
@@ -97,6 +98,65 @@ describe("the worker of due transitions", () => {
       assert.strictEqual(seen.takes, 13)
       assert.strictEqual(seen.released, 2 * DUE_BATCH + 1)
       yield* Fiber.interrupt(worker)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("it pauses as an idle one when little is due, and not after a whole batch or a failure", () => {
+    const { layer, seen } = observed()
+    const idle: Array<number> = []
+    const pause = (milliseconds: number) => {
+      idle.push(milliseconds)
+      return Effect.sleep(milliseconds)
+    }
+    return Effect.gen(function* () {
+      yield* fromTheStart
+      yield* createExpiring(DUE_BATCH)
+      yield* TestClock.adjust("1 day")
+      const worker = yield* Effect.forkChild(Effect.provideService(dueWorker, IdlePause, pause))
+      yield* settled
+      assert.strictEqual(seen.takes, 2)
+      assert.deepStrictEqual(idle, [IDLE_PAUSE_MILLISECONDS])
+      seen.unavailable = true
+      yield* TestClock.adjust(4 * IDLE_PAUSE_MILLISECONDS)
+      assert.strictEqual(seen.takes, 5)
+      assert.deepStrictEqual(idle, [IDLE_PAUSE_MILLISECONDS])
+      yield* Fiber.interrupt(worker)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("it brings eight streams up to date at once", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      yield* createExpiring(20)
+      yield* TestClock.adjust("1 day")
+      const store = yield* MandateStore
+      let underWay = 0
+      let most = 0
+      const counted = MandateStore.of({
+        ...store,
+        append: (change) =>
+          Effect.gen(function* () {
+            underWay += 1
+            most = Math.max(most, underWay)
+            yield* Effect.yieldNow
+            underWay -= 1
+            return yield* store.append(change)
+          })
+      })
+      assert.strictEqual(yield* Effect.provideService(recordDueTransitions, MandateStore, counted), 20)
+      assert.strictEqual(most, 8)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("leases that cannot be given back run out, and fail no round", () => {
+    const { layer, seen } = observed()
+    return Effect.gen(function* () {
+      yield* fromTheStart
+      const [stream] = yield* createExpiring(1)
+      yield* TestClock.adjust("1 day")
+      seen.mayRelease = false
+      assert.strictEqual(yield* recordDueTransitions, 1)
+      assert.deepStrictEqual(yield* recorded(stream!), EXPIRED)
     }).pipe(Effect.provide(layer))
   })
 

@@ -1,5 +1,5 @@
 import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
-import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
+import { type AttemptResult, isSuccess } from "../webhook/WebhookDelivery.ts"
 
 /** Most attempts under way of an endpoint that responds quickly, over all workers. */
 export const QUICK_ATTEMPTS_PER_ENDPOINT = 128
@@ -17,11 +17,10 @@ const ENDPOINTS_REMEMBERED = 256
 export const makePace = () => {
   const latencies = makeLeastRecentlySet<number>(ENDPOINTS_REMEMBERED)
   return {
-    ended: (endpointId: string, { durationMs, error, status = 0 }: AttemptResult): void => {
+    ended: (endpointId: string, { durationMs, status }: AttemptResult): void => {
       const before = latencies.get(endpointId) ?? durationMs
-      const isFailure = error !== undefined || status < 200 || status > 299
-      if (isFailure) latencies.delete(endpointId)
-      else latencies.set(endpointId, before + (durationMs - before) * LATEST_WEIGHT)
+      if (isSuccess(status)) latencies.set(endpointId, before + (durationMs - before) * LATEST_WEIGHT)
+      else latencies.delete(endpointId)
     },
     /** The bounds above `common`, none of them above `most`. */
     bounds: (common: number, most: number): ReadonlyMap<string, number> => {
