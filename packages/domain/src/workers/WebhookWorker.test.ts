@@ -28,6 +28,7 @@ import {
   WebhookWakeUp,
   webhookWorker
 } from "./WebhookWorker.ts"
+import { IdlePause } from "./WorkerPause.ts"
 
 type LeaseQuery = Parameters<WebhookStore["Service"]["leaseDue"]>[0]
 
@@ -267,9 +268,10 @@ describe("an endpoint that fails", () => {
 })
 
 describe("an endpoint whose secret the master key does not open", () => {
-  it.effect("has failed attempts, logged once, until it has another secret", () => {
+  it.effect("has failed attempts, logged once, until it has another secret, and again after that", () => {
     const unsent: Array<string> = []
-    const logged: Array<string> = []
+    const logged: Array<Record<string, unknown>> = []
+    let opened = 0
     return story(
       (receivers) =>
         Effect.gen(function* () {
@@ -277,10 +279,12 @@ describe("an endpoint whose secret the master key does not open", () => {
           const sealer = yield* SecretSealer
           const losing = SecretSealer.of({
             seal: sealer.seal,
-            open: (context, sealed) =>
-              context.version === 1
-                ? Effect.fail(new SealBroken({ purpose: context.purpose }))
-                : sealer.open(context, sealed)
+            open: (context, sealed) => {
+              opened += 1
+              return context.version === 2
+                ? sealer.open(context, sealed)
+                : Effect.fail(new SealBroken({ purpose: context.purpose }))
+            }
           })
           yield* Effect.forkScoped(
             webhookWorker.pipe(
@@ -288,7 +292,12 @@ describe("an endpoint whose secret the master key does not open", () => {
               Effect.provideService(UnsentAttempts, (result) => unsent.push(result.error ?? "")),
               Effect.provide(
                 Logger.layer([
-                  Logger.make(({ message }) => logged.push([message].flat().map(String).join(" ")))
+                  Logger.make(({ fiber, message }) => {
+                    logged.push({
+                      message: [message].flat()[0],
+                      ...fiber.getRef(References.CurrentLogAnnotations)
+                    })
+                  })
                 ])
               )
             )
@@ -296,6 +305,8 @@ describe("an endpoint whose secret the master key does not open", () => {
           yield* happen
           yield* happen
           yield* tick
+          // Both attempts are of one round.
+          assert.strictEqual(opened, 1)
           yield* happen
           yield* tick
           const failed = yield* deliveriesOf(id)
@@ -308,9 +319,12 @@ describe("an endpoint whose secret the master key does not open", () => {
             unsent,
             failed.map(() => "secret_unavailable")
           )
-          assert.deepStrictEqual(logged, [
-            `the master key does not open the secret of ${id}, so nothing is sent to it; have its owner rotate it`
-          ])
+          const closed = {
+            message: `the master key does not open the secret of ${id}, so nothing is sent to it; have its owner rotate it`,
+            organization_id: organization,
+            webhook_endpoint_id: id
+          }
+          assert.deepStrictEqual(logged, [closed])
           assert.lengthOf(receivers.received, 0)
 
           const { secret } = (yield* caller.rotate(id)).resource
@@ -318,6 +332,11 @@ describe("an endpoint whose secret the master key does not open", () => {
           assert.lengthOf(receivers.received, 3)
           assert.isTrue(receivers.received.every((each) => isAuthentic(secret!, each)))
           assert.strictEqual((yield* endpointOf(id)).consecutive_failed_attempts, 0)
+
+          yield* caller.rotate(id)
+          yield* happen
+          yield* tick
+          assert.deepStrictEqual(logged, [closed, closed])
         }),
       false
     )
@@ -585,14 +604,18 @@ describe("a worker leases", () => {
       watchedStory((world) =>
         Effect.gen(function* () {
           world.answer = () => SLOW
-          for (let each = 0; each < 8; each += 1) {
-            const other = webhookCaller(newIdentifier("org_"))
-            for (let number = 0; number < 5; number += 1) {
-              yield* other.register({ url: `https://hang.example/${number}` })
-            }
-            yield* other.create(singleBody())
+          let idle = 0
+          const pause = (milliseconds: number) => {
+            idle += 1
+            return Effect.sleep(milliseconds)
           }
-          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
+          yield* everywhere(8)
+          yield* Effect.forkScoped(
+            webhookWorker.pipe(
+              Effect.provideService(WebhookCapacity, 32),
+              Effect.provideService(IdlePause, pause)
+            )
+          )
           yield* tick
           const { bounds: _bounds, token: _token, ...first } = world.leases[0]!
           assert.deepStrictEqual(first, {
@@ -604,8 +627,10 @@ describe("a worker leases", () => {
           })
           assert.lengthOf(world.received, 32)
           const asked = world.leases.length
+          const before = idle
           yield* TestClock.adjust("8 seconds")
           assert.lengthOf(world.leases, asked)
+          assert.strictEqual(idle - before, 8)
           yield* TestClock.adjust("2 seconds")
           assert.lengthOf(world.received, 40)
         })
