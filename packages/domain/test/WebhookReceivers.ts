@@ -2,7 +2,8 @@
 import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { verifyWebhookSignature } from "@svc/protocol/webhook/WebhookSignature"
 import { harnessOrganization, makeCaller } from "@svc/testkit/ProgramHarness"
-import { Clock, Effect, Layer, Result } from "effect"
+import { Clock, Effect, Fiber, Layer, Result } from "effect"
+import { TestClock } from "effect/testing"
 import { TargetRefused, WebhookTransport } from "../src/ports/WebhookTransport.ts"
 import {
   createWebhookEndpoint,
@@ -11,6 +12,7 @@ import {
   rotateWebhookSecret
 } from "../src/programs/WebhookEndpoints.ts"
 import type { AttemptResult } from "../src/webhook/WebhookDelivery.ts"
+import { attemptDueDeliveries } from "../src/workers/WebhookWorker.ts"
 
 export interface Received {
   readonly url: string
@@ -60,6 +62,13 @@ export const isAuthentic = (secret: string, { at, body, headers }: Received): bo
       now: Math.floor(at / 1000)
     })
   )
+
+/** Attempts what is due while the clock goes on; gives the number of attempts. */
+export const attempted = Effect.gen(function* () {
+  const attempts = yield* Effect.forkChild(attemptDueDeliveries, { startImmediately: true })
+  while (attempts.pollUnsafe() === undefined) yield* TestClock.adjust("5 millis")
+  return yield* Fiber.join(attempts)
+})
 
 let keys = 0
 

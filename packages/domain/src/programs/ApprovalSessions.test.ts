@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import type { JsonObject } from "@svc/protocol/json/Json"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { harnessOrganization, makeCaller, storedJournal } from "@svc/testkit/ProgramHarness"
-import { Effect, Redacted, Result } from "effect"
+import { Effect, Layer, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import {
   approveWith,
@@ -20,9 +21,9 @@ import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { secretHash } from "../approval/BearerSecret.ts"
 import type { Organization } from "../organization/Organization.ts"
 import { IdentityVerifier } from "../ports/IdentityVerifier.ts"
-import { MandateStore } from "../ports/MandateStore.ts"
+import { ClaimTaken, MandateStore, type StreamChange } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
-import { SecretSealer } from "../ports/SecretSealer.ts"
+import { SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { APPROVAL_TOKEN_BYTES, createApprovalSession } from "./ApprovalSessions.ts"
 import { declineMandate } from "./ceremony/DeclineMandate.ts"
 import { openApprovalPage } from "./ceremony/OpenApprovalPage.ts"
@@ -38,6 +39,20 @@ const putOnRecord = (organization: Organization) =>
 
 const open = (mandateId: string, body: JsonObject, key?: string) =>
   createApprovalSession({ ...caller.write(body, key), mandateId })
+
+/** The store, and every change that it is given to append. */
+const watchedAppends = Effect.map(MandateStore, (store) => {
+  const changes: Array<StreamChange> = []
+  const layer = Layer.succeed(MandateStore, {
+    ...store,
+    append: (change) =>
+      Effect.suspend(() => {
+        changes.push(change)
+        return store.append(change)
+      })
+  })
+  return { changes, layer }
+})
 
 describe("an approval session", () => {
   it.effect("is OPEN for five minutes, and shows its address only then", () =>
@@ -209,6 +224,65 @@ describe("an approval session", () => {
       assert.strictEqual(new Set(answers.map(({ resource }) => JSON.stringify(resource))).size, 1)
       assert.strictEqual(answers.filter(({ replayed }) => !replayed).length, 1)
     }).pipe(Effect.provide(racingPrograms()))
+  )
+
+  it.effect("is of one mandate: its key is used up for every other", () =>
+    Effect.gen(function* () {
+      const first = yield* newPendingMandate(caller)
+      const second = yield* pendingMandate(caller)
+      const body = sessionBody(yield* assertionFor())
+      yield* open(first, body, "k")
+      assert.strictEqual(yield* tagOf(open(second, body, "k")), "IdempotencyKeyReused")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is recorded while the one that it supersedes is open, and not after that", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      yield* openSession(caller, mandate)
+      yield* TestClock.adjust("298 seconds")
+      const { changes, layer } = yield* watchedAppends
+      yield* Effect.provide(openSession(caller, mandate), layer)
+      const superseded = changes[0]!.sessions.find(({ state }) => state !== "OPEN")
+      assert.strictEqual(changes[0]!.recordBefore, superseded!.expiresAt)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is opened all the same if another request claims its key and then gives it up", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const { changes, layer } = yield* watchedAppends
+      const store = yield* Effect.provide(MandateStore, layer)
+      let isFirst = true
+      const taken = MandateStore.of({
+        ...store,
+        append: (change) => {
+          if (!isFirst) return store.append(change)
+          isFirst = false
+          const { kind, name } = change.claims[0]!
+          const holder = { fingerprint: "", resource: "" }
+          return Effect.fail(new ClaimTaken({ kind, name, holder }))
+        }
+      })
+      const { replayed } = yield* open(mandate, sessionBody(yield* assertionFor()), "k").pipe(
+        Effect.provideService(MandateStore, taken)
+      )
+      assert.isFalse(replayed)
+      assert.lengthOf(changes, 1)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is not shown, and to be asked for again, while its token does not open", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const body = sessionBody(yield* assertionFor())
+      yield* open(mandate, body, "k")
+      const sealer = yield* SecretSealer
+      const broken = { ...sealer, open: () => Effect.fail(new SealBroken({ purpose: "approval_token" })) }
+      const refused = Effect.flip(Effect.provideService(open(mandate, body, "k"), SecretSealer, broken))
+      assert.deepInclude(yield* refused, { _tag: "StoreUnavailable" })
+      assert.isTrue((yield* open(mandate, body, "k")).replayed)
+    }).pipe(Effect.provide(memoryPrograms()))
   )
 
   it.effect("is the only open one after concurrent requests under many keys", () =>
@@ -402,7 +476,9 @@ describe("identity assertions", () => {
     ["a jti of 256 characters", { jti: "a".repeat(256) }],
     ["a lone surrogate in its subject", { subject: "\ud800" }],
     ["a lone surrogate in its issuer", { issuer: "\ud800" }],
+    ["an issuer that is no text", { issuer: 5 }],
     ["an expiry that is no instant", { expiresAt: Number.NaN }],
+    ["an expiry in a number", { expiresAt: 1_800_000_000_000_000_000 }],
     ["an expiry beyond the year 9999", { expiresAt: 10n ** 21n }]
   ])("an assertion with %s is refused, whatever its verifier says", ([, parts]) =>
     Effect.gen(function* () {
@@ -415,16 +491,31 @@ describe("identity assertions", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("an organization without an identity accepts none", () =>
+  it.effect("a jti is used up until an hour after its assertion's expiry", () =>
+    Effect.gen(function* () {
+      const mandate = yield* newPendingMandate(caller)
+      const { changes, layer } = yield* watchedAppends
+      yield* open(mandate, sessionBody("text")).pipe(
+        Effect.provideService(IdentityVerifier, { verify: () => Effect.succeed(verified) }),
+        Effect.provide(layer)
+      )
+      const claim = changes[0]!.claims.find(({ kind }) => kind === "assertion")
+      assert.strictEqual(claim?.name, "jti")
+      assert.strictEqual(claim?.expiresAt, verified.expiresAt + 3600n * NANOS_PER_SECOND)
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("an organization without an identity accepts none, and is told why", () =>
     Effect.gen(function* () {
       const mandate = yield* newPendingMandate(caller)
       const nameless = makeCaller(harnessOrganization())
       yield* putOnRecord(nameless.organization)
       const body = sessionBody(yield* assertionFor())
-      assert.strictEqual(
-        yield* tagOf(createApprovalSession({ ...nameless.write(body), mandateId: mandate })),
-        "IdentityAssertionInvalid"
+      const refused = yield* Effect.flip(
+        createApprovalSession({ ...nameless.write(body), mandateId: mandate })
       )
+      if (refused._tag !== "IdentityAssertionInvalid") return assert.fail(refused._tag)
+      assert.include(refused.detail, "settings")
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { Effect, Layer } from "effect"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { attempted, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
 import { listWebhookDeliveries, redeliverWebhook, testWebhookEndpoint } from "./WebhookDeliveries.ts"
 
 const caller = webhookCaller()
@@ -84,6 +84,20 @@ describe("deliveries of a webhook endpoint", () => {
       assert.lengthOf(data, 3)
       const other = (yield* caller.register({ url: "https://other.example/" })).resource
       assert.strictEqual(yield* tagOf(sendTest(other.id, "once")), "IdempotencyKeyReused")
+    }).pipe(Effect.provide(programs()))
+  )
+
+  it.effect("that are sent again are one per key, which is of one delivery", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const { id: endpointId } = (yield* caller.register()).resource
+      const [one, two] = [(yield* sendTest(endpointId)).resource, (yield* sendTest(endpointId)).resource]
+      yield* attempted
+      const again = (deliveryId: string) =>
+        redeliverWebhook({ ...caller.writeOf({}, "again"), endpointId, deliveryId })
+      const made = yield* again(one.id)
+      assert.deepStrictEqual(yield* again(one.id), { ...made, replayed: true })
+      assert.strictEqual(yield* tagOf(again(two.id)), "IdempotencyKeyReused")
     }).pipe(Effect.provide(programs()))
   )
 })

@@ -5,6 +5,10 @@ import { Effect, Layer, Result } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import { Stale } from "../ports/MandateStore.ts"
+import { WebhookStore } from "../ports/WebhookStore.ts"
+import { WebhookTransport } from "../ports/WebhookTransport.ts"
+import { listWebhookDeliveries, testWebhookEndpoint } from "./WebhookDeliveries.ts"
 import { listWebhookEndpoints, readWebhookEndpoint } from "./WebhookEndpoints.ts"
 
 const caller = webhookCaller()
@@ -129,6 +133,54 @@ describe("a webhook endpoint", () => {
       const other = (yield* caller.register()).resource
       assert.strictEqual(yield* tagOf(caller.rotate(other.id, "rotation")), "IdempotencyKeyReused")
     }).pipe(Effect.provide(programs()))
+  )
+
+  it.effect("is checked for its target once, however often its write is repeated", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const transport = yield* WebhookTransport
+      const store = yield* WebhookStore
+      const seen = { checks: 0, writes: 0 }
+      const registered = caller.register().pipe(
+        Effect.provideService(WebhookTransport, {
+          ...transport,
+          check: (url) => {
+            seen.checks += 1
+            return transport.check(url)
+          }
+        }),
+        Effect.provideService(WebhookStore, {
+          ...store,
+          changeEndpoint: (change) => {
+            seen.writes += 1
+            return seen.writes === 1 ? Effect.fail(new Stale()) : store.changeEndpoint(change)
+          }
+        })
+      )
+      assert.isFalse((yield* registered).replayed)
+      assert.deepStrictEqual(seen, { checks: 1, writes: 2 })
+    }).pipe(Effect.provide(programs()))
+  )
+
+  it.effect(
+    "keeps the times of what waits for it, when it is rotated or reactivated while it is active",
+    () =>
+      Effect.gen(function* () {
+        yield* fromTheStart
+        const { id } = (yield* caller.register()).resource
+        for (let count = 0; count < 3; count += 1) {
+          yield* testWebhookEndpoint({ ...caller.writeOf({}, ""), endpointId: id })
+        }
+        const waiting = listWebhookDeliveries({ organization, endpointId: id, limit: 9 })
+        const before = yield* waiting
+        assert.lengthOf(before.data, 3)
+        yield* TestClock.adjust("1 second")
+        for (const change of [caller.rotate(id), caller.reactivate(id), caller.reactivate(id, "once")]) {
+          assert.isFalse((yield* change).replayed)
+          assert.deepStrictEqual(yield* waiting, before)
+        }
+        assert.isTrue((yield* caller.reactivate(id, "once")).replayed)
+      }).pipe(Effect.provide(programs()))
   )
 
   it.effect("stays as it is when it is reactivated while it is active", () =>

@@ -4,7 +4,14 @@ import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { Clock, Effect, Fiber, Layer, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
-import { ARRIVED, FAILED, isAuthentic, makeReceivers, webhookCaller } from "../../test/WebhookReceivers.ts"
+import {
+  ARRIVED,
+  attempted,
+  FAILED,
+  isAuthentic,
+  makeReceivers,
+  webhookCaller
+} from "../../test/WebhookReceivers.ts"
 import { StoreUnavailable } from "../ports/MandateStore.ts"
 import { SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
@@ -20,7 +27,6 @@ import { EXPIRED_BATCH } from "./WebhookAttempts.ts"
 import {
   ATTEMPTS_AT_ONCE,
   ATTEMPTS_PER_ENDPOINT,
-  attemptDueDeliveries,
   isWebhookCapacity,
   makeWakeUp,
   UnsentAttempts,
@@ -871,13 +877,6 @@ describe("what a caller asks for", () => {
       })
     )
   )
-})
-
-/** Attempts what is due while the clock goes on. */
-const attempted = Effect.gen(function* () {
-  const attempts = yield* Effect.forkChild(attemptDueDeliveries, { startImmediately: true })
-  while (attempts.pollUnsafe() === undefined) yield* TestClock.adjust("5 millis")
-  return yield* Fiber.join(attempts)
 })
 
 it.effect("what is due can be attempted until nothing is, by a host that moves its own clock", () =>
