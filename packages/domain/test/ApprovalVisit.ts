@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from "@svc/protocol/json/Json"
 import { makeIdentityIssuer } from "@svc/testkit/IdentityIssuer"
 import { harnessOrganization, makeCaller, singleBody } from "@svc/testkit/ProgramHarness"
 import { makeSoftwarePasskey } from "@svc/testkit/SoftwarePasskey"
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import type { Organization } from "../src/organization/Organization.ts"
-import { MandateStore } from "../src/ports/MandateStore.ts"
+import { MandateStore, type StreamChange } from "../src/ports/MandateStore.ts"
 import { Organizations } from "../src/ports/Organizations.ts"
 import { createApprovalSession } from "../src/programs/ApprovalSessions.ts"
 import { approveMandate } from "../src/programs/ceremony/ApproveMandate.ts"
@@ -39,6 +39,20 @@ export const callerOf = (parts: Partial<Organization> = {}) =>
   )
 
 export type IdentifiedCaller = ReturnType<typeof callerOf>
+
+/** The store, and every change that it is given to append. */
+export const watchedAppends = Effect.map(MandateStore, (store) => {
+  const changes: Array<StreamChange> = []
+  const layer = Layer.succeed(MandateStore, {
+    ...store,
+    append: (change) =>
+      Effect.suspend(() => {
+        changes.push(change)
+        return store.append(change)
+      })
+  })
+  return { changes, layer }
+})
 
 /** Makes the organization known and a mandate that waits for approval. */
 export const pendingMandate = Effect.fnUntraced(function* (caller: IdentifiedCaller, parts: JsonObject = {}) {

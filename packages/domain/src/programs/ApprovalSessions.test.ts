@@ -3,7 +3,7 @@ import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import type { JsonObject } from "@svc/protocol/json/Json"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { harnessOrganization, makeCaller, storedJournal } from "@svc/testkit/ProgramHarness"
-import { Effect, Layer, Redacted, Result } from "effect"
+import { Effect, Redacted, Result } from "effect"
 import { TestClock } from "effect/testing"
 import {
   approveWith,
@@ -15,13 +15,14 @@ import {
   openSession,
   pendingMandate,
   sessionBody,
-  tokenOf
+  tokenOf,
+  watchedAppends
 } from "../../test/ApprovalVisit.ts"
 import { memoryPrograms, racingPrograms } from "../../test/MemoryPrograms.ts"
 import { secretHash } from "../approval/BearerSecret.ts"
 import type { Organization } from "../organization/Organization.ts"
 import { IdentityVerifier } from "../ports/IdentityVerifier.ts"
-import { ClaimTaken, MandateStore, type StreamChange } from "../ports/MandateStore.ts"
+import { ClaimTaken, MandateStore } from "../ports/MandateStore.ts"
 import { Organizations } from "../ports/Organizations.ts"
 import { SealBroken, SecretSealer } from "../ports/SecretSealer.ts"
 import { APPROVAL_TOKEN_BYTES, createApprovalSession } from "./ApprovalSessions.ts"
@@ -39,20 +40,6 @@ const putOnRecord = (organization: Organization) =>
 
 const open = (mandateId: string, body: JsonObject, key?: string) =>
   createApprovalSession({ ...caller.write(body, key), mandateId })
-
-/** The store, and every change that it is given to append. */
-const watchedAppends = Effect.map(MandateStore, (store) => {
-  const changes: Array<StreamChange> = []
-  const layer = Layer.succeed(MandateStore, {
-    ...store,
-    append: (change) =>
-      Effect.suspend(() => {
-        changes.push(change)
-        return store.append(change)
-      })
-  })
-  return { changes, layer }
-})
 
 describe("an approval session", () => {
   it.effect("is OPEN for five minutes, and shows its address only then", () =>

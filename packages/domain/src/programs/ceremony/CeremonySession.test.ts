@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { formatNanos } from "@svc/protocol/Timestamp"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 import {
@@ -7,7 +8,8 @@ import {
   newDevice,
   newPendingMandate,
   openSession,
-  tagOf
+  tagOf,
+  watchedAppends
 } from "../../../test/ApprovalVisit.ts"
 import { memoryPrograms } from "../../../test/MemoryPrograms.ts"
 import { beginCeremony } from "./BeginCeremony.ts"
@@ -28,6 +30,19 @@ describe("a session", () => {
       assert.strictEqual(yield* tagOf(browser.approve(answer)), "ApprovalSessionClosed")
       assert.strictEqual(yield* tagOf(declineMandate(browser.bearer())), "ApprovalSessionClosed")
       assert.strictEqual((yield* caller.read(mandate)).state, "PENDING_APPROVAL")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
+  it.effect("is changed while it is open, and not after that", () =>
+    Effect.gen(function* () {
+      const { browser, session } = yield* enrolled
+      yield* TestClock.adjust("298 seconds")
+      const { changes, layer } = yield* watchedAppends
+      yield* Effect.provide(browser.ceremony(), layer)
+      assert.deepStrictEqual(
+        changes.map(({ recordBefore }) => formatNanos(recordBefore)),
+        [session.expires_at]
+      )
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

@@ -29,8 +29,10 @@ const opened = Effect.gen(function* () {
 describe("a closed link", () => {
   it.effect("that was never given is unknown, and leads nowhere", () =>
     Effect.gen(function* () {
-      const link = yield* readClosedLink({ token: Redacted.make("A".repeat(43)), cookieOf: () => undefined })
-      assert.deepStrictEqual(link, { cause: "unknown", isBoundElsewhere: false })
+      for (const text of ["A".repeat(43), "no token", ""]) {
+        const link = yield* readClosedLink({ token: Redacted.make(text), cookieOf: () => undefined })
+        assert.deepStrictEqual(link, { cause: "unknown", isBoundElsewhere: false })
+      }
     }).pipe(Effect.provide(memoryPrograms()))
   )
 

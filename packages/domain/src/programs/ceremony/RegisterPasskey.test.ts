@@ -136,6 +136,24 @@ describe("registerPasskey", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
+  it.effect("takes no credential that was retired, and spends the challenge", () =>
+    Effect.gen(function* () {
+      const first = yield* newPendingMandate(caller)
+      yield* approveWith(yield* openSession(caller, first), deviceWithCredential(7))
+      const { data } = yield* listPasskeys({ ...subject, limit: 9 })
+      yield* retirePasskey({ ...subject, passkeyId: data[0]?.id ?? "" })
+      const mandate = yield* pendingMandate(caller)
+      const browser = browserOf(yield* openSession(caller, mandate, { enrol: true }))
+      const { options, step } = yield* browser.ceremony()
+      assert.strictEqual(step, "register")
+      for (const device of [deviceWithCredential(7), newDevice()]) {
+        const refused = tagOf(browser.register(device.register(options as never)))
+        assert.strictEqual(yield* refused, "PasskeyVerificationFailed")
+      }
+      yield* browser.register(newDevice().register((yield* browser.ceremony()).options as never))
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
   it.effect("takes no credential that another session enrolled and that was retired since", () =>
     Effect.gen(function* () {
       const first = yield* newPendingMandate(caller)
