@@ -312,7 +312,12 @@ describe("an approval session", () => {
       const mandate = yield* newPendingMandate(caller)
       yield* TestClock.adjust("1 day")
       const refused = yield* Effect.flip(openSession(caller, mandate))
-      assert.deepInclude(refused, { _tag: "StateConflict", currentState: "EXPIRED", resourceId: mandate })
+      assert.deepInclude(refused, {
+        _tag: "StateConflict",
+        currentState: "EXPIRED",
+        resourceId: mandate,
+        needed: ["PENDING_APPROVAL"]
+      })
       assert.strictEqual((yield* storedJournal(caller.organization.id, mandate)).length, 2)
     }).pipe(Effect.provide(memoryPrograms()))
   )

@@ -266,6 +266,22 @@ describe("reading a mandate (part 4)", () => {
 })
 
 describe("revocation of a mandate (part 4)", () => {
+  it.effect("is one per key, which is of one mandate", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const [first, second] = [
+        (yield* caller.create(singleBody())).resource,
+        (yield* caller.create(singleBody())).resource
+      ]
+      const revoked = yield* caller.revoke(first.id, { reason: "r" }, "k")
+      assert.deepStrictEqual(yield* caller.revoke(first.id, { reason: "r" }, "k"), {
+        ...revoked,
+        replayed: true
+      })
+      assert.strictEqual(yield* tagOf(caller.revoke(second.id, { reason: "r" }, "k")), "IdempotencyKeyReused")
+    }).pipe(Effect.provide(memoryPrograms()))
+  )
+
   it.effect("ends it with its reason", () =>
     Effect.gen(function* () {
       yield* fromTheStart
