@@ -78,8 +78,10 @@ describe("the event feed (part 8)", () => {
       yield* lived
       const other = harnessOrganization({ id: "org_00000000000000000000000009" }).id
       const { cursor } = yield* pages(4)
+      const ofNothing = (yield* readEventFeed({ organization: other, limit: 1 })).next_cursor
       const foreign = [
         { organization: other, after: cursor },
+        { organization, after: ofNothing },
         { organization, after: encodeCursor({ list: "mandates" }, "mnd_1") },
         { organization, after: encodeCursor({ list: "feed", organization }, "no position") },
         { organization, after: encodeCursor({ list: "feed", organization }, 1) },

@@ -7,7 +7,7 @@ import {
   recurringBody,
   storedJournal
 } from "@svc/testkit/ProgramHarness"
-import { Effect, Exit, Result, Scope, Stream } from "effect"
+import { Effect, Exit, Layer, Result, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { fromTheStart, memoryPrograms } from "../../test/MemoryPrograms.ts"
 import {
@@ -26,6 +26,20 @@ const verified = Effect.fnUntraced(function* (mandateId: string) {
   const envelope = yield* caller.evidence(mandateId)
   const keySet = yield* (yield* Signer).keySet
   return { envelope, ...Result.getOrThrow(verifyEvidence(envelope, keySet)) }
+})
+
+/** The store, and how many events each read of a journal asks it for. */
+const watchedJournal = Effect.map(MandateStore, (store) => {
+  const limits: Array<number> = []
+  const layer = Layer.succeed(MandateStore, {
+    ...store,
+    journal: (query) =>
+      Effect.suspend(() => {
+        limits.push(query.limit)
+        return store.journal(query)
+      })
+  })
+  return { limits, layer }
 })
 
 describe("evidence", () => {
@@ -81,13 +95,18 @@ describe("evidence", () => {
       }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("is read in pages when the journal is long", () =>
+  it.effect("is read in pages when the journal is long, each of as many events as 64 KiB of text has", () =>
     Effect.gen(function* () {
       yield* fromTheStart
       const { resource } = yield* caller.create()
       for (let number = 0; number < 600; number++) yield* caller.propose(resource.id, proposalBody(number))
-      const { payload } = yield* verified(resource.id)
+      const { limits, layer } = yield* watchedJournal
+      const { payload } = yield* Effect.provide(verified(resource.id), layer)
       assert.strictEqual((payload.events as ReadonlyArray<unknown>).length, 601)
+      const texts = yield* storedJournal(caller.organization.id, resource.id)
+      const fitting = (65_536 * texts.length) / texts.join("").length
+      assert.deepStrictEqual(limits.slice(0, 2), [16, 32])
+      for (const limit of limits.slice(2)) assert.approximately(limit, fitting, 5)
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
@@ -154,21 +173,16 @@ describe("evidence that is taken piece by piece", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
-  it.effect("reads of the store only what the next piece needs", () =>
+  it.effect("reads of the store only what the next piece needs, of large events two at a time", () =>
     Effect.gen(function* () {
       const mandate = yield* longMandate
-      const store = yield* MandateStore
-      let reads = 0
-      const counting = MandateStore.of({
-        ...store,
-        journal: (query) => {
-          reads++
-          return store.journal(query)
-        }
-      })
-      const { payload } = yield* Effect.provideService(opened(mandate), MandateStore, counting)
-      yield* Stream.runHead(payload)
-      assert.strictEqual(reads, 1)
+      const { limits, layer } = yield* watchedJournal
+      const begun = yield* Effect.provide(opened(mandate), layer)
+      yield* Stream.runHead(begun.payload)
+      assert.deepStrictEqual(limits, [16])
+      const { payload } = yield* Effect.provide(opened(mandate), layer)
+      yield* Stream.runDrain(payload)
+      assert.deepStrictEqual(limits, [16, 16, 2, 2, 2])
     }).pipe(Effect.provide(memoryPrograms()))
   )
 
@@ -221,6 +235,19 @@ describe("evidence that is taken piece by piece", () => {
     }).pipe(Effect.provide(memoryPrograms()))
   )
 })
+
+it.effect("evidence is not given of a journal with a gap, whole or continued", () =>
+  Effect.gen(function* () {
+    const mandate = yield* longMandate
+    const store = yield* MandateStore
+    const gap = MandateStore.of({ ...store, journal: () => Effect.succeed([]) })
+    const reads = [Effect.asVoid(caller.evidence(mandate)), Effect.asVoid(caller.continuation(mandate, 3))]
+    for (const read of reads) {
+      const failure = yield* Effect.flip(Effect.provideService(read, MandateStore, gap))
+      assert.strictEqual(failure._tag, "StoreUnavailable")
+    }
+  }).pipe(Effect.provide(memoryPrograms()))
+)
 
 describe("a continuation of evidence", () => {
   const continued = Effect.fnUntraced(function* (mandateId: string, afterSeq: number) {
