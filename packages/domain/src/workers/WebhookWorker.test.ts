@@ -41,17 +41,22 @@ type LeaseQuery = Parameters<WebhookStore["Service"]["leaseDue"]>[0]
 const caller = webhookCaller()
 const organization = caller.organization.id
 
+const tick = TestClock.adjust("1 second")
+
 /** A story with receivers of its own, and a worker that runs all the while. */
 const story = <A, E, R>(
   tell: (world: ReturnType<typeof makeReceivers>["receivers"]) => Effect.Effect<A, E, R>,
   isWorking = true
 ) => {
   const { layer, receivers } = makeReceivers()
-  return Effect.gen(function* () {
-    yield* fromTheStart
-    if (isWorking) yield* Effect.forkScoped(webhookWorker)
-    return yield* tell(receivers)
-  }).pipe(Effect.scoped, Effect.provide(Layer.merge(memoryPrograms(), layer)))
+  return Effect.flatMap(Effect.scope, (scope) =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      if (isWorking) yield* Effect.forkScoped(webhookWorker)
+      // A worker waits for what is under way when it is stopped, in the time of the test: which goes on if the story breaks off.
+      return yield* Effect.onError(tell(receivers), () => Effect.forkIn(Effect.forever(tick), scope))
+    }).pipe(Effect.scoped)
+  ).pipe(Effect.provide(Layer.merge(memoryPrograms(), layer)))
 }
 
 const deliveriesOf = (endpointId: string) =>
@@ -61,8 +66,6 @@ const endpointOf = (endpointId: string) => readWebhookEndpoint({ organization, e
 
 /** Makes a mandate, which is one event. */
 const happen = Effect.suspend(() => caller.create(singleBody()))
-
-const tick = TestClock.adjust("1 second")
 
 /** Organizations with as many endpoints as they may have, to each of which so many events go. */
 const everywhere = (organizations: number, events = 1) =>
