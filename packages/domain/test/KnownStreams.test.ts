@@ -3,8 +3,8 @@ import { DOUBT_SECONDS, KNOWN_LIFETIME_SECONDS } from "@svc/domain/engine/KnownS
 import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { ClaimTaken, MandateStore, OutOfTime, StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
-import { storedJournal } from "@svc/testkit/ProgramHarness"
-import { Effect, References, Result } from "effect"
+import { commitReport, proposalBody, recurringBody, storedJournal } from "@svc/testkit/ProgramHarness"
+import { Clock, Effect, References, Result } from "effect"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import {
@@ -24,6 +24,7 @@ import {
   run,
   seen
 } from "./MandateRequests.ts"
+import { fromTheStart, setTo } from "./MemoryPrograms.ts"
 import { LONG, runSettings } from "./RunSettings.ts"
 
 const { replay, runs: numRuns, ...settings } = runSettings(100)
@@ -61,6 +62,42 @@ const standingStore = Effect.map(MandateStore, (store) =>
       )
   })
 )
+
+/** The store as a server is one: what it is given and what it gives is copied. */
+const copyingStore = Effect.map(MandateStore, (store) =>
+  MandateStore.of({
+    ...store,
+    load: (query) => Effect.map(store.load(query), (loaded) => structuredClone(loaded)),
+    append: (change) => store.append(structuredClone(change))
+  })
+)
+
+/** The same with a clock that stands still from now on, while that of the process goes on. */
+const stoppedStore = Effect.gen(function* () {
+  const store = yield* MandateStore
+  const clock = yield* Clock.Clock
+  const nanos = clock.currentTimeNanosUnsafe()
+  const stopped: Clock.Clock = {
+    ...clock,
+    currentTimeNanosUnsafe: () => nanos,
+    currentTimeNanos: Effect.succeed(nanos)
+  }
+  return MandateStore.of({
+    ...store,
+    load: (query) => Effect.provideService(store.load(query), Clock.Clock, stopped),
+    append: (change) => Effect.provideService(store.append(change), Clock.Clock, stopped)
+  })
+})
+
+/** Multiplies every number by a hundred in place, as a host may that shows another unit. */
+const inflate = (value: unknown): void => {
+  if (typeof value !== "object" || value === null) return
+  const members = value as Record<string, unknown>
+  for (const [name, member] of Object.entries(members)) {
+    if (typeof member === "number") members[name] = member * 100
+    else inflate(member)
+  }
+}
 
 const tagOf = (result: Result.Result<unknown, { readonly _tag: string }>) =>
   Result.isFailure(result)
@@ -288,6 +325,61 @@ describe("a command to a mandate that this process has just written to", () => {
       const other = requested(prepared, proposal(1)).pipe(Effect.provideService(MandateStore, { ...store }))
       assert.deepStrictEqual(yield* other, ["made", 1, 1])
       assert.deepStrictEqual(yield* requested(prepared, proposal(2)), ["made", 1, 1])
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect(
+    "is decided on the terms that were recorded, whatever a caller does with what it was answered",
+    () =>
+      Effect.gen(function* () {
+        yield* fromTheStart
+        const window = { starts_at: "2026-12-02T00:00:00Z", ends_at: "2027-01-01T00:00:00Z" }
+        const { resource } = yield* caller.create(recurringBody({}, { window }))
+        const { id } = resource
+        inflate(resource)
+        yield* caller.approve(id)
+        yield* setTo("2026-12-02T00:00:00Z")
+        // It records the activation, so that the mandate is known.
+        inflate(yield* caller.read(id))
+        yield* TestClock.adjust(1)
+        const greedy = yield* caller.propose(id, proposalBody(1, 5001))
+        assert.strictEqual(greedy.resource.decision, "DENY")
+        const body = proposalBody(2, 5000)
+        const allowed = yield* caller.propose(id, body)
+        assert.strictEqual(allowed.resource.decision, "ALLOW")
+        const { proposed_action } = structuredClone(allowed.resource)
+        inflate(allowed.resource)
+        inflate(body)
+        const { loaded } = yield* Appends
+        const loads = loaded.length
+        const committed = yield* caller.commit(allowed.resource.id, commitReport(2))
+        assert.strictEqual(loaded.length, loads)
+        assert.deepStrictEqual(committed.resource.proposed_action, proposed_action)
+      }).pipe(
+        (program) =>
+          Effect.flatMap(copyingStore, (store) => Effect.provideService(program, MandateStore, store)),
+        Effect.provide(programs)
+      )
+  )
+
+  it.effect("is decided on a load when a period has ended since, which the store's clock alone says", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const policy = { periods: [{ unit: "DAY", max_amount: 3500 }] }
+      const { resource } = yield* caller.create(recurringBody(policy))
+      yield* caller.approve(resource.id)
+      yield* setTo("2026-12-01T23:59:59Z")
+      const propose = (number: number, amount: number) =>
+        Effect.map(caller.propose(resource.id, proposalBody(number, amount)), (written) => written.resource)
+      assert.strictEqual((yield* propose(1, 3000)).decision, "ALLOW")
+      yield* TestClock.adjust(1)
+      const stopped = yield* stoppedStore
+      const proposeThere = (number: number) =>
+        Effect.provideService(propose(number, 3000), MandateStore, stopped)
+      assert.strictEqual((yield* proposeThere(2)).decision, "DENY")
+      yield* TestClock.adjust(SECOND)
+      assert.strictEqual((yield* proposeThere(3)).decision, "DENY")
+      assert.strictEqual((yield* propose(4, 3000)).decision, "ALLOW")
     }).pipe(Effect.provide(programs))
   )
 })

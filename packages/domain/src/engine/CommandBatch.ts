@@ -1,7 +1,8 @@
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Exit, Result } from "effect"
 import { nextDueOf } from "../mandate/ApplyDue.ts"
-import type { StreamState } from "../mandate/MandateState.ts"
+import type { PinnedPeriod, StreamState } from "../mandate/MandateState.ts"
+import { currentPeriods } from "../mandate/PreparedTerms.ts"
 import type { SealedEvent } from "../mandate/SealedEvent.ts"
 import {
   type ClaimHolder,
@@ -211,9 +212,21 @@ const isAbout = ({ authorizations }: StreamState, { stream }: StreamCommand): bo
   stream === undefined || !("authorization" in stream) || authorizations.has(stream.authorization)
 
 /**
+ * Whether something came due or a period ended since a stream was loaded. That it did is for the store's clock to say: the
+ * clock of the process is ahead of it when that was turned back or goes slower.
+ */
+const hasChangedSince = ({ state }: LoadedStream, loadedAt: Instant, now: Instant): boolean => {
+  const nextDue = nextDueOf(state)
+  const isBetween = ({ endsAt }: PinnedPeriod): boolean => endsAt > loadedAt && endsAt <= now
+  return (
+    (nextDue !== undefined && nextDue <= now) || currentPeriods(state.mandate.terms, loadedAt).some(isBetween)
+  )
+}
+
+/**
  * Decides commands on what this process knows of their stream, without a load, and appends what they lead to: the append is
  * refused if that is not what the store has. Gives nothing if they have to be decided on a load: when the stream is not known
- * well enough, has changed, or has something due, when nothing is appended, as by reads, and when one of them would be
+ * well enough, has changed, by time too, when nothing is appended, as by reads, and when one of them would be
  * refused, since whether its key is held is not known.
  */
 const decideOnKnown = Effect.fnUntraced(function* (
@@ -226,8 +239,7 @@ const decideOnKnown = Effect.fnUntraced(function* (
   const found = known.find(key, store, at)
   if (found === undefined) return undefined
   const { loaded, now, stream } = found
-  const nextDue = nextDueOf(stream.state)
-  if (nextDue !== undefined && nextDue <= now) return undefined
+  if (hasChangedSince(stream, loaded.now, now)) return undefined
   if (!commands.every((command) => isAbout(stream.state, command))) return undefined
   const batch = yield* newBatch(asOf(stream, now), new HeldClaims())
   const outcomes = yield* decideInOrder(batch, commands)

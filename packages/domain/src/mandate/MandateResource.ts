@@ -1,6 +1,7 @@
 import type { Mandate, MandateRecord } from "@svc/protocol/Mandate"
 import type { Instant } from "@svc/protocol/Timestamp"
 import type { MandateState } from "./MandateState.ts"
+import { ownCopy } from "./OwnCopy.ts"
 import { usageAt } from "./Usage.ts"
 
 /** The mandate resource without `usage`, as evidence carries it (part 7). */
@@ -26,8 +27,9 @@ export const mandateRecordOf = (mandate: MandateState): MandateRecord => {
   }
 }
 
-/** The mandate resource at an instant (part 4). */
-export const mandateResourceOf = (mandate: MandateState, now: Instant): Mandate => ({
-  ...mandateRecordOf(mandate),
-  usage: usageAt(mandate, now)
-})
+/**
+ * The mandate resource at an instant (part 4). It shares nothing with the state, on which the next command may be decided: its
+ * caller may change it.
+ */
+export const mandateResourceOf = (mandate: MandateState, now: Instant): Mandate =>
+  ownCopy({ ...mandateRecordOf(mandate), usage: usageAt(mandate, now) })
