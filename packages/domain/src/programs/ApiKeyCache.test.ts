@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { Clock, Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { keyPorts, storedKey } from "../../test/StoredApiKey.ts"
 import { apiKeyHash, apiKeyRecord, formatApiKey } from "../organization/ApiKey.ts"
@@ -109,6 +109,30 @@ describe("cachedApiKeys", () => {
         yield* Effect.forkChild(slower.admits(text), { startImmediately: true })
         assert.strictEqual(slower.asked.lookUps, 2)
       }).pipe(Effect.provide(keyPorts()))
+  )
+
+  it.effect("asks the store again after the machine was suspended, or its clock was set", () =>
+    Effect.gen(function* () {
+      const { record, text } = yield* storedKey()
+      const store = yield* Organizations
+      const { admits } = yield* serviceOn(store)
+      const clock = yield* Clock.Clock
+      const at = clock.monotonicTimeNanosUnsafe()
+      const suspended: Clock.Clock = {
+        ...clock,
+        monotonicTimeNanosUnsafe: () => at,
+        monotonicTimeNanos: Effect.succeed(at)
+      }
+      const admitted = Effect.provideService(admits(text), Clock.Clock, suspended)
+      for (const step of [3_600_000, -3_600_000]) {
+        yield* store.putApiKey(record)
+        assert.strictEqual(yield* admitted, "in")
+        yield* store.putApiKey({ ...record, ...REVOKED })
+        assert.strictEqual(yield* admitted, "in")
+        yield* TestClock.setTime(clock.currentTimeMillisUnsafe() + step)
+        assert.strictEqual(yield* admitted, "ApiKeyInvalid")
+      }
+    }).pipe(Effect.provide(keyPorts()))
   )
 
   it.effect("refuses a remembered key from the instant it expires", () =>

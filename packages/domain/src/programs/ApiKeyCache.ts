@@ -1,4 +1,4 @@
-import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { laterOf, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
 import { isActiveApiKey } from "../organization/ApiKey.ts"
@@ -39,10 +39,31 @@ export interface KeyLookUps {
   readonly forget: () => void
 }
 
+/** A moment of this process by both of its clocks. */
+interface Moment {
+  readonly monotonic: bigint
+  readonly wall: bigint
+}
+
+const thisMoment: Effect.Effect<Moment> = Clock.clockWith((clock) =>
+  Effect.sync(() => ({
+    monotonic: clock.monotonicTimeNanosUnsafe(),
+    wall: clock.currentTimeNanosUnsafe()
+  }))
+)
+
+/**
+ * What has passed between two moments, in nanoseconds, at most. The monotonic clock stands still while the machine is suspended,
+ * which the wall clock shows; a wall clock that was set makes it seem more.
+ */
+const mostPassed = (from: Moment, to: Moment): bigint => {
+  const byWall = to.wall - from.wall
+  return laterOf(to.monotonic - from.monotonic, byWall < 0n ? -byWall : byWall)
+}
+
 /** A look-up that has been sent. */
 interface Sent {
-  /** A reading of the monotonic clock. */
-  readonly at: bigint
+  readonly at: Moment
   /** Another that was sent later has been answered, or the records have changed since: its answer may be no longer true. */
   isOvertaken: boolean
 }
@@ -54,14 +75,14 @@ const remembersNothing: KeyLookUps = {
 }
 
 export const makeKeyLookUps = (): KeyLookUps => {
-  let remembered = makeLeastRecentlySet<{ readonly found: FoundApiKey; readonly sentAt: bigint }>(
+  let remembered = makeLeastRecentlySet<{ readonly found: FoundApiKey; readonly sentAt: Moment }>(
     MAX_REMEMBERED
   )
   /** In the order in which they were sent. */
   const underWay = new Map<string, Set<Sent>>()
 
   const send = (hash: string): Effect.Effect<Sent> =>
-    Effect.map(Clock.monotonicTimeNanos, (at) => {
+    Effect.map(thisMoment, (at) => {
       const sent: Sent = { at, isOvertaken: false }
       underWay.set(hash, (underWay.get(hash) ?? new Set()).add(sent))
       return sent
@@ -82,11 +103,11 @@ export const makeKeyLookUps = (): KeyLookUps => {
 
   return {
     recent: (hash) =>
-      Effect.map(Clock.monotonicTimeNanos, (now) => {
+      Effect.map(thisMoment, (now) => {
         const one = remembered.get(hash)
         if (one === undefined) return undefined
         const { found, sentAt } = one
-        const age = now - sentAt
+        const age = mostPassed(sentAt, now)
         // The store read its clock after the look-up was sent, so its clock shows at most this; it decides about the rest.
         const latest = found.now + age
         if (age < API_KEY_CACHE_SECONDS * NANOS_PER_SECOND && isActiveApiKey(found.apiKey, latest)) {
