@@ -344,6 +344,24 @@ layer(ports, { excludeTestServices: true, timeout: "120 seconds" })("the history
     })
   )
 
+  it.effect("gives no revision again either when the clock of the next server is behind", () =>
+    Effect.gen(function* () {
+      const { organization } = newPlace()
+      yield* promoted
+      yield* acknowledge()
+      // The server that has failed was an hour ahead when its history was acknowledged.
+      yield* run("update svc.history set began_at = began_at + 3600000000000 where ordinal > 1")
+      const endpoint = yield* register(organization)
+      const { revision: expected } = yield* loadStored(endpoint)
+      const lost = yield* change({ ...endpoint, secretVersion: 2 }, { expected })
+      yield* run(`update svc.webhook_endpoint set revision = ${expected} where endpoint = '${endpoint.id}'`)
+      yield* promoted
+      yield* acknowledge()
+      const { revision } = yield* change({ ...endpoint, description: "since" }, { expected })
+      assert.isAbove(revision, lost.revision)
+    })
+  )
+
   it.effect("depends on what the server reports of its identity", () =>
     Effect.gen(function* () {
       const { state } = yield* StoreHistory
