@@ -101,7 +101,7 @@ export class Faults {
     receivers.isCalm = true
     if (!server().isUp) server().failOver(false)
     for (const process of processes) {
-      process.host.pausedUntil = 0
+      process.host.resume()
       process.restart()
     }
   }
@@ -136,9 +136,10 @@ export class Faults {
     const { history, processes, random, rare } = this.#options
     const { host } = random.pick(processes)
     const lasts = random.pick([50 * MILLISECOND, SECOND, 7 * SECOND, 75 * SECOND, 2 * MINUTE])
-    host.pause(lasts)
-    rare.count("process paused")
-    history.add("", `${host.name} is paused for ${lasts / SECOND} s`)
+    const isSuspended = random.chance(0.5)
+    host.pause(lasts, isSuspended)
+    rare.count(isSuspended ? "machine suspended" : "process paused")
+    history.add("", `${host.name} is ${isSuspended ? "suspended" : "paused"} for ${lasts / SECOND} s`)
   }
 
   #stepClock(): void {

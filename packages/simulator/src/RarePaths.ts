@@ -21,6 +21,7 @@ const PATHS = [
   "crash after append",
   "process killed",
   "process paused",
+  "machine suspended",
   "clock stepped",
   "failover that loses nothing",
   "failover that loses the tail",

@@ -278,6 +278,8 @@ export class MandateAudit {
       const at = nanosOf(event.occurred_at)
       const ended = counted.budget.periodsAt(at).find(({ endsAt }) => endsAt > at && endsAt <= clock)
       check("decisions are recorded in their periods", ended === undefined, `${change.mandate}: ${event.id}`)
+      const early = counted.budget.periodsAt(clock).find(({ endsAt }) => endsAt > clock && endsAt <= at)
+      check("periods end by the store's clock", early === undefined, `${change.mandate}: ${event.id}`)
     }
   }
 

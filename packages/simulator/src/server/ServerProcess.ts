@@ -59,6 +59,9 @@ const DEPLOYMENT = Deployment.of({
   localhostReturnOrigins: false
 })
 
+/** By how many parts in a million monotonic clocks go faster: up to what is disciplined, and far more. */
+const DRIFTS = [0, 0, 500, -500, 50_000, -50_000]
+
 export interface ServerOptions {
   readonly time: SimulatedTime
   readonly server: StoreServer
@@ -110,6 +113,7 @@ export class ServerProcess {
     const { random, rare, rates, receivers, server, signingKeys, time } = this.#options
     const host = this.#host
     host.clockOffset = random.pick([0, 0, 300 * MILLISECOND, -2 * SECOND, HOUR, -HOUR])
+    host.drift = random.pick(DRIFTS)
     const store: Context.Context<StoragePorts> = connectStore({
       time,
       server,

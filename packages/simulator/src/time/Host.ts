@@ -17,14 +17,21 @@ export class Host {
   pausedUntil: Micros = 0
   /** How far its wall clock is from the simulated time. */
   clockOffset: Micros = 0
+  /** By how many parts in a million its monotonic clock goes faster. */
+  drift = 0
+  /** For how long its monotonic clock stands still while the machine is suspended, and when it does so last. */
+  #suspended: Micros = 0
+  #suspension = { from: 0, until: 0 }
   readonly #mourners = new Set<() => void>()
   readonly #time: SimulatedTime
+  readonly #startedAt: Micros
   readonly #idlePause: number | undefined
 
   /** `idlePause` is the pause of a worker without anything to do, in milliseconds. */
   constructor(name: string, time: SimulatedTime, idlePause?: number) {
     this.name = name
     this.#time = time
+    this.#startedAt = time.now
     this.#idlePause = idlePause
   }
 
@@ -48,8 +55,19 @@ export class Host {
     this.#mourners.clear()
   }
 
-  pause(lasts: Micros): void {
-    this.pausedUntil = this.#time.now + lasts
+  /** Stops its fibers, and with the machine suspended its monotonic clock too. */
+  pause(lasts: Micros, isSuspended = false): void {
+    const from = Math.max(this.#time.now, this.pausedUntil)
+    this.pausedUntil = Math.max(from, this.#time.now + lasts)
+    if (!isSuspended) return
+    this.#suspension = { from, until: this.pausedUntil }
+    this.#suspended += this.pausedUntil - from
+  }
+
+  resume(): void {
+    const { from, until } = this.#suspension
+    this.#suspended -= Math.max(0, until - Math.max(from, this.#time.now))
+    this.pausedUntil = 0
   }
 
   get #scheduler(): Scheduler.Scheduler {
@@ -68,7 +86,10 @@ export class Host {
     const wall = (): Micros => this.#time.now + this.clockOffset
     const millis = (): number => Math.floor(wall() / MICROS_PER_MILLISECOND)
     const nanos = (): bigint => BigInt(wall()) * NANOS_PER_MICRO
-    const monotonic = (): bigint => BigInt(this.#time.now) * NANOS_PER_MICRO
+    const monotonic = (): bigint => {
+      const passed = this.#time.now - this.#startedAt - this.#suspended
+      return BigInt(Math.floor(passed * (1 + this.drift / 1_000_000))) * NANOS_PER_MICRO
+    }
     return {
       currentTimeMillisUnsafe: millis,
       currentTimeMillis: Effect.sync(millis),
