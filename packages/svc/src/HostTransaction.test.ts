@@ -155,6 +155,41 @@ describe.skipIf(server === undefined)("a transaction of the host", () => {
     await service.close()
   })
 
+  it("decides on what a rollback to a savepoint has left, also where that has as many changes as what was taken back", async () => {
+    const { face, mandate, service, shop } = await startShop()
+    const client = await pool.connect()
+    await client.query("begin")
+    const kept = await service.transaction(client, async (tx) => {
+      const { authorizations } = tx.forOrganization(shop.id)
+      const proposed = async () => authorizations.propose(mandate, (await newProposal()).proposal)
+      await client.query("savepoint before")
+      const [first, second] = [await proposed(), await proposed()]
+      assert.deepStrictEqual([first.decision, second.decision], ["ALLOW", "DENY"])
+      await client.query("rollback to savepoint before")
+      const third = await proposed()
+      assert.strictEqual(third.decision, "ALLOW")
+      await client.query("savepoint after")
+      await authorizations.cancel(third.id, {
+        reason: "EXECUTION_FAILED",
+        execution_disposition: "NEVER_BECAME_POSSIBLE"
+      })
+      await client.query("rollback to savepoint after")
+      assert.strictEqual((await proposed()).decision, "DENY")
+      return third
+    })
+    await client.query("commit")
+    client.release()
+    assert.deepStrictEqual(
+      (await face.authorizations.list(mandate)).data.map(({ decision, state }) => [decision, state]),
+      [
+        ["DENY", "DENIED"],
+        ["ALLOW", "RESERVED"]
+      ]
+    )
+    assert.strictEqual((await face.authorizations.get(kept.id)).state, "RESERVED")
+    await service.close()
+  })
+
   it("lets nobody spend what it has reserved and not committed", async () => {
     const { face, mandate, service, shop } = await startShop()
     const client = await pool.connect()
