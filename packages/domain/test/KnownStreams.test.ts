@@ -304,6 +304,20 @@ describe("a command to a mandate that this process has just written to", () => {
     }).pipe(Effect.provide(programs), Effect.provideService(References.MinimumLogLevel, "None"))
   )
 
+  it.effect("is answered as it was recorded when its append failed by a fault after that", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const { refusals } = yield* Appends
+      const store = yield* MandateStore
+      refusals.push((change) => Effect.andThen(Effect.orDie(store.append(change)), Effect.die("a fault")))
+      const before = yield* storedJournal(caller.organization.id, prepared.mandate)
+      const [outcome] = yield* requested(prepared, proposal(1))
+      assert.strictEqual(outcome, "replayed")
+      const after = yield* storedJournal(caller.organization.id, prepared.mandate)
+      assert.lengthOf(after, before.length + 1)
+    }).pipe(Effect.provide(programs), Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
   it.effect("is decided on a load while the store's clock is behind the journal", () =>
     Effect.gen(function* () {
       const prepared = yield* prepare
