@@ -237,6 +237,29 @@ describe.each(STORES)("ended mandates on %s", (_name, store, isThere) => {
       })
     )
 
+    it.effect("name nothing in the process either that has just written to them", () =>
+      Effect.gen(function* () {
+        const caller = newCaller()
+        const { resource } = yield* caller.create(roomyBody(yield* storeNow))
+        const { id } = resource
+        yield* caller.approve(id)
+        yield* caller.propose(id, proposalBody(1))
+        const [open] = (yield* caller.authorizations({ mandateId: id, limit: 1 })).data
+        yield* caller.cancel(open!.id)
+        yield* caller.revoke(id)
+        yield* remove(caller, id)
+        const late = [
+          yield* Effect.flip(caller.revoke(id)),
+          yield* Effect.flip(caller.propose(id, proposalBody(2))),
+          yield* Effect.flip(caller.commit(open!.id, commitReport(1)))
+        ]
+        assert.deepStrictEqual(
+          late.map(({ _tag }) => _tag),
+          ["NotFound", "NotFound", "NotFound"]
+        )
+      })
+    )
+
     it.effect("are removed once, and not when something was recorded since", () =>
       Effect.gen(function* () {
         const caller = newCaller()
