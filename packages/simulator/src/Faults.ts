@@ -56,6 +56,7 @@ export class Faults {
   #storeRates = NO_STORE_FAULTS
   #networkRates = NO_NETWORK_FAULTS
   #isFailingOver = false
+  #pauses = 0
   readonly #options: FaultOptions
   readonly #faults: ReadonlyArray<readonly [kind: FaultKind, weight: number, begin: () => void]>
 
@@ -136,7 +137,8 @@ export class Faults {
     const { history, processes, random, rare } = this.#options
     const { host } = random.pick(processes)
     const lasts = random.pick([50 * MILLISECOND, SECOND, 7 * SECOND, 75 * SECOND, 2 * MINUTE])
-    const isSuspended = random.chance(0.5)
+    this.#pauses += 1
+    const isSuspended = this.#pauses % 2 === 0
     host.pause(lasts, isSuspended)
     rare.count(isSuspended ? "machine suspended" : "process paused")
     history.add("", `${host.name} is ${isSuspended ? "suspended" : "paused"} for ${lasts / SECOND} s`)
