@@ -14,15 +14,12 @@ export interface MutantReport {
 /** Steps within which a mutant must be found. */
 export const MUTANT_STEPS = 20_000
 
-/** A seed whose worlds find every mutant in these. */
-export const MUTANT_SEED = 55
-
 /** Simulates a mutant in a process of its own. */
-export const runMutant = (mutant: string): Promise<MutantReport> =>
+export const runMutant = (mutant: string, seed: number): Promise<MutantReport> =>
   new Promise((resolve, reject) => {
     const child = fork(
       fileURLToPath(new URL("./mutantProcess.ts", import.meta.url)),
-      [mutant, String(MUTANT_SEED)],
+      [mutant, String(seed)],
       {
         stdio: ["ignore", "inherit", "inherit", "ipc"]
       }
