@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
-import { Deferred, Effect, Fiber } from "effect"
+import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { IdentityKeySet } from "./IdentityKey.ts"
 import {
@@ -52,6 +52,26 @@ describe("cachedKeySets", () => {
       yield* pass(1)
       assert.strictEqual(yield* kidsFor("k1"), "k2")
       assert.strictEqual(issuer.fetches.length, 2)
+    })
+  )
+
+  it.effect("fetches again after the machine was suspended for 5 minutes", () =>
+    Effect.gen(function* () {
+      const { issuer, kidsFor } = makeIssuer()
+      const clock = yield* Clock.Clock
+      const at = clock.monotonicTimeNanosUnsafe()
+      const suspended: Clock.Clock = {
+        ...clock,
+        monotonicTimeNanosUnsafe: () => at,
+        monotonicTimeNanos: Effect.succeed(at)
+      }
+      const kid = Effect.provideService(kidsFor("k1"), Clock.Clock, suspended)
+      assert.strictEqual(yield* kid, "k1")
+      issuer.answer = Effect.succeed(keySet("k2"))
+      yield* pass(KEY_SET_LIFETIME_SECONDS - 1)
+      assert.strictEqual(yield* kid, "k1")
+      yield* pass(1)
+      assert.strictEqual(yield* kid, "k2")
     })
   )
 

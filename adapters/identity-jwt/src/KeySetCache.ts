@@ -1,4 +1,5 @@
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
+import { type Moment, mostPassed, thisMoment } from "@svc/domain/ports/Moment"
 import { NANOS_PER_SECOND, type Nanos } from "@svc/protocol/Timestamp"
 import { Clock, Effect, Result, Semaphore } from "effect"
 import { type IdentityKeySet, selectKey } from "./IdentityKey.ts"
@@ -22,7 +23,7 @@ type MonotonicTime = Nanos
 interface Entry {
   /** One fetch at a time; those who waited use its result. */
   readonly turn: Semaphore.Semaphore
-  fetched: { readonly keySet: IdentityKeySet; readonly at: MonotonicTime } | undefined
+  fetched: { readonly keySet: IdentityKeySet; readonly at: Moment } | undefined
   /** When the last fetch began or, if it failed, when it ended and why. */
   attempted: { readonly at: MonotonicTime; readonly failure?: unknown } | undefined
 }
@@ -38,9 +39,13 @@ const isUnknown = (keySet: IdentityKeySet, kid: string | undefined): boolean => 
 const unavailable = (cause: unknown): IdentityKeysUnavailable =>
   new IdentityKeysUnavailable({ cause, retryAfterSeconds: FAILURE_PAUSE_SECONDS })
 
-const fetchInto = (entry: Entry, fetch: Effect.Effect<IdentityKeySet, unknown>, at: MonotonicTime) =>
+/** Whether the set that was fetched serves still, also after the machine was suspended. */
+const serves = ({ fetched }: Entry, now: Moment): boolean =>
+  fetched !== undefined && mostPassed(fetched.at, now) < BigInt(KEY_SET_LIFETIME_SECONDS) * NANOS_PER_SECOND
+
+const fetchInto = (entry: Entry, fetch: Effect.Effect<IdentityKeySet, unknown>, at: Moment) =>
   Effect.suspend(() => {
-    entry.attempted = { at }
+    entry.attempted = { at: at.monotonic }
     return fetch.pipe(
       Effect.tap((keySet) =>
         Effect.sync(() => {
@@ -61,15 +66,16 @@ const resolveFrom = Effect.fnUntraced(function* (
   fetch: Effect.Effect<IdentityKeySet, unknown>,
   kid: string | undefined
 ): Effect.fn.Return<IdentityKeySet, IdentityKeysUnavailable> {
-  const now = yield* Clock.monotonicTimeNanos
+  const moment = yield* thisMoment
+  const now = moment.monotonic
   const { attempted, fetched } = entry
   const hasFailed = attempted !== undefined && "failure" in attempted
-  const cached = isWithin(KEY_SET_LIFETIME_SECONDS, fetched?.at, now) ? fetched?.keySet : undefined
+  const cached = serves(entry, moment) ? fetched?.keySet : undefined
   if (cached !== undefined && !isUnknown(cached, kid)) return cached
   const pause = cached === undefined ? FAILURE_PAUSE_SECONDS : UNKNOWN_KID_PAUSE_SECONDS
-  if (!isWithin(pause, attempted?.at, now)) return yield* fetchInto(entry, fetch, now)
+  if (!isWithin(pause, attempted?.at, now)) return yield* fetchInto(entry, fetch, moment)
   if (hasFailed) return yield* unavailable(attempted.failure)
-  return cached ?? (yield* fetchInto(entry, fetch, now))
+  return cached ?? (yield* fetchInto(entry, fetch, moment))
 })
 
 /**

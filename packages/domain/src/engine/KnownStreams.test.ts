@@ -77,18 +77,36 @@ describe("streams that a process knows", () => {
     assert.deepStrictEqual(open, one.stream.state.open)
   })
 
-  it("have at most a thousand open reservations, and are two thousand at most", () => {
+  it("are two thousand at most, and the newest", () => {
     const known = makeKnownStreams()
-    known.know("a", streamWith(1000))
-    assert.isDefined(known.find("a", store, 0n))
-    known.know("a", streamWith(1001))
-    assert.isUndefined(known.find("a", store, 0n))
     const one = streamWith(0)
     for (let number = 0; number <= 2000; number++) known.know(`${number}`, one)
     assert.deepStrictEqual(
       ["0", "1", "2000"].map((key) => known.find(key, store, 0n) !== undefined),
       [false, true, true]
     )
+  })
+
+  it("hold some 32 million characters at most, and each is counted as long as it is known", () => {
+    const known = makeKnownStreams()
+    const large = (): KnownStream => {
+      const one = streamWith(1)
+      const [authorization] = one.stream.state.authorizations.values()
+      const attributes = { text: "x".repeat(1_000_000) }
+      const proposedAction = { ...authorization!.proposedAction, attributes }
+      const authorizations = new Map([[authorization!.id, { ...authorization!, proposedAction }]])
+      return { ...one, stream: { ...one.stream, state: { ...one.stream.state, authorizations } } }
+    }
+    const again = large()
+    for (let times = 0; times < 100; times++) known.know("again", again)
+    known.know("doubted", large())
+    known.doubt("doubted", 0n)
+    for (let number = 0; number < 30; number++) known.know(`${number}`, large())
+    const names = ["again", ...Array.from({ length: 40 }, (_, number) => `${number}`)]
+    const found = () => names.filter((key) => known.find(key, store, 0n) !== undefined)
+    assert.lengthOf(found(), 31)
+    for (let number = 30; number < 40; number++) known.know(`${number}`, large())
+    assert.deepStrictEqual(found(), names.slice(-31))
   })
 
   it("are not kept once they are too old to be found", () => {

@@ -1,9 +1,10 @@
-import { laterOf, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
-import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { Context, Effect, Exit, Layer } from "effect"
 import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
 import { isActiveApiKey } from "../organization/ApiKey.ts"
 import type { ApiKey, Organization } from "../organization/Organization.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
+import { type Moment, mostPassed, thisMoment } from "../ports/Moment.ts"
 import { type FoundApiKey, Organizations } from "../ports/Organizations.ts"
 import type { ApiKeyInvalid, BillingAccountRequired } from "../Refusals.ts"
 
@@ -37,28 +38,6 @@ export interface KeyLookUps {
   ) => Effect.Effect<FoundApiKey, ApiKeyInvalid | BillingAccountRequired | StoreUnavailable, R>
   /** Forgets all, also what look-ups under way will find. */
   readonly forget: () => void
-}
-
-/** A moment of this process by both of its clocks. */
-interface Moment {
-  readonly monotonic: bigint
-  readonly wall: bigint
-}
-
-const thisMoment: Effect.Effect<Moment> = Clock.clockWith((clock) =>
-  Effect.sync(() => ({
-    monotonic: clock.monotonicTimeNanosUnsafe(),
-    wall: clock.currentTimeNanosUnsafe()
-  }))
-)
-
-/**
- * What has passed between two moments, in nanoseconds, at most. The monotonic clock stands still while the machine is suspended,
- * which the wall clock shows; a wall clock that was set makes it seem more.
- */
-const mostPassed = (from: Moment, to: Moment): bigint => {
-  const byWall = to.wall - from.wall
-  return laterOf(to.monotonic - from.monotonic, byWall < 0n ? -byWall : byWall)
 }
 
 /** A look-up that has been sent. */
