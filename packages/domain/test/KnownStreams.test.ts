@@ -376,6 +376,27 @@ describe("a command to a mandate that this process has just written to", () => {
       )
   )
 
+  it.effect("is decided without a load until the instant at which the first of its periods ends", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const periods = [
+        { unit: "MONTH", max_amount: 9000 },
+        { unit: "DAY", max_amount: 3500 }
+      ]
+      const { resource } = yield* caller.create(recurringBody({ periods }))
+      yield* caller.approve(resource.id)
+      const loadsAt = (time: string, number: number) =>
+        Effect.andThen(
+          setTo(time),
+          Effect.map(counted(caller.propose(resource.id, proposalBody(number, 100))), ({ loads }) => loads)
+        )
+      assert.strictEqual(yield* loadsAt("2026-12-01T23:59:58Z", 1), 1)
+      assert.strictEqual(yield* loadsAt("2026-12-01T23:59:59.999Z", 2), 0)
+      assert.strictEqual(yield* loadsAt("2026-12-02T00:00:00Z", 3), 1)
+      assert.strictEqual(yield* loadsAt("2026-12-02T00:00:01Z", 4), 0)
+    }).pipe(Effect.provide(programs))
+  )
+
   it.effect("is decided on a load when a period has ended since, which the store's clock alone says", () =>
     Effect.gen(function* () {
       yield* fromTheStart

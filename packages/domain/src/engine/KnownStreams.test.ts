@@ -109,6 +109,17 @@ describe("streams that a process knows", () => {
     assert.deepStrictEqual(found(), names.slice(-31))
   })
 
+  it("are counted with their open reservations", () => {
+    const known = makeKnownStreams()
+    const one = streamWith(256)
+    const names = Array.from({ length: 600 }, (_, number) => `${number}`)
+    for (const name of names) known.know(name, one)
+    const found = names.filter((name) => known.find(name, store, 0n) !== undefined)
+    // 64 authorizations have some 40,000 characters, 256 reservations 64,000.
+    assert.isAbove(found.length, 250)
+    assert.isBelow(found.length, 400)
+  })
+
   it("are not kept once they are too old to be found", () => {
     const known = makeKnownStreams()
     const first = streamWith(0)
