@@ -180,7 +180,12 @@ describe("a command to a mandate that this process has just written to", () => {
       const commit: Request = { kind: "commit", number: OPENED, key: "report" }
       assert.deepStrictEqual(yield* requested(prepared, commit), ["made", 0, 1])
       const { offered } = yield* Appends
-      const { decidedAt } = offered.at(-1)!
+      const { authorizations, decidedAt } = offered.at(-1)!
+      // The other that is known in full is not written again.
+      assert.deepStrictEqual(
+        authorizations.map(({ id }) => id),
+        [prepared.ids.get(OPENED)]
+      )
       assert.strictEqual(decidedAt, (yield* (yield* MandateStore).load({})).now)
     }).pipe(Effect.provide(programs))
   )
