@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { IdentityKeysUnavailable } from "@svc/domain/ports/IdentityVerifier"
+import { suspendedClock } from "@svc/testkit/SuspendedClock"
 import { Clock, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { IdentityKeySet } from "./IdentityKey.ts"
@@ -58,13 +59,7 @@ describe("cachedKeySets", () => {
   it.effect("fetches again after the machine was suspended for 5 minutes", () =>
     Effect.gen(function* () {
       const { issuer, kidsFor } = makeIssuer()
-      const clock = yield* Clock.Clock
-      const at = clock.monotonicTimeNanosUnsafe()
-      const suspended: Clock.Clock = {
-        ...clock,
-        monotonicTimeNanosUnsafe: () => at,
-        monotonicTimeNanos: Effect.succeed(at)
-      }
+      const suspended = yield* suspendedClock
       const kid = Effect.provideService(kidsFor("k1"), Clock.Clock, suspended)
       assert.strictEqual(yield* kid, "k1")
       issuer.answer = Effect.succeed(keySet("k2"))

@@ -207,8 +207,8 @@ const loadTogether = (
     })
   )
 
-/** Whether what a command is about is known, so that it may be worth deciding. */
-const isAbout = ({ authorizations }: StreamState, { stream }: StreamCommand): boolean =>
+/** Whether the authorization that a command names, if it names one, is known in full: else deciding it is in vain. */
+const knowsAuthorization = ({ authorizations }: StreamState, { stream }: StreamCommand): boolean =>
   stream === undefined || !("authorization" in stream) || authorizations.has(stream.authorization)
 
 /**
@@ -240,7 +240,7 @@ const decideOnKnown = Effect.fnUntraced(function* (
   if (found === undefined) return undefined
   const { loaded, now, stream } = found
   if (hasChangedSince(stream, loaded.now, now)) return undefined
-  if (!commands.every((command) => isAbout(stream.state, command))) return undefined
+  if (!commands.every((command) => knowsAuthorization(stream.state, command))) return undefined
   const batch = yield* newBatch(asOf(stream, now), new HeldClaims())
   const outcomes = yield* decideInOrder(batch, commands)
   if (!outcomes.every(Exit.isSuccess)) return undefined

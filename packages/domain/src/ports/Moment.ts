@@ -7,6 +7,7 @@ export interface Moment {
   readonly wall: bigint
 }
 
+/** The present one, in nanoseconds of each clock. */
 export const thisMoment: Effect.Effect<Moment> = Clock.clockWith((clock) =>
   Effect.sync(() => ({
     monotonic: clock.monotonicTimeNanosUnsafe(),

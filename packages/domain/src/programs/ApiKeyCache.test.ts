@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { suspendedClock } from "@svc/testkit/SuspendedClock"
 import { Clock, Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { keyPorts, storedKey } from "../../test/StoredApiKey.ts"
@@ -117,12 +118,7 @@ describe("cachedApiKeys", () => {
       const store = yield* Organizations
       const { admits } = yield* serviceOn(store)
       const clock = yield* Clock.Clock
-      const at = clock.monotonicTimeNanosUnsafe()
-      const suspended: Clock.Clock = {
-        ...clock,
-        monotonicTimeNanosUnsafe: () => at,
-        monotonicTimeNanos: Effect.succeed(at)
-      }
+      const suspended = yield* suspendedClock
       const admitted = Effect.provideService(admits(text), Clock.Clock, suspended)
       for (const step of [3_600_000, -3_600_000]) {
         yield* store.putApiKey(record)

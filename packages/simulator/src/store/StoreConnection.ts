@@ -123,13 +123,12 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
 
   /** The revision at which this process loaded each mandate last. */
   const loadedAt = new Map<string, number>()
+  const loadPlainly = plain("load", ({ mandates }) => mandates.load)
   const load = (query: LoadQuery) =>
-    Effect.tap(
-      travel("load", () => server.run(({ mandates }) => mandates.load(query))),
-      ({ stream }) =>
-        Effect.sync(() => {
-          if (stream !== undefined) loadedAt.set(stream.state.mandate.terms.mandate_id, stream.revision)
-        })
+    Effect.tap(loadPlainly(query), ({ stream }) =>
+      Effect.sync(() => {
+        if (stream !== undefined) loadedAt.set(stream.state.mandate.terms.mandate_id, stream.revision)
+      })
     )
   const countKnown = (
     { expected, mandate }: StreamChange,
