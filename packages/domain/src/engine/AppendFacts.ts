@@ -14,7 +14,7 @@ import {
   type StreamChange,
   type UniqueClaim
 } from "../ports/MandateStore.ts"
-import type { Randomness } from "../ports/Randomness.ts"
+import { Randomness } from "../ports/Randomness.ts"
 import type { CurrentStream } from "./CurrentStream.ts"
 import { type StreamEnd, sealFacts } from "./SealFacts.ts"
 
@@ -48,7 +48,7 @@ export const appendFirst = Effect.fnUntraced(function* (
   claims: ReadonlyArray<UniqueClaim>
 ): Effect.fn.Return<MandateState, AppendFailure, MandateStore | Randomness> {
   const store = yield* MandateStore
-  const { after, events } = yield* sealFacts(undefined, [creation], now)
+  const { after, events } = sealFacts(undefined, [creation], now, yield* Randomness)
   if (after === undefined) return yield* Effect.die("a mandate was created without an event")
   const { head, state } = after
   const nextDue = nextDueOf(state)
@@ -119,7 +119,7 @@ export const appendFacts = Effect.fnUntraced(function* (
   addition: Addition
 ): Effect.fn.Return<CurrentStream, AppendFailure, MandateStore | Randomness> {
   const { due, head, loadedState, now } = current
-  const sealed = yield* sealFacts({ head, state: loadedState }, [...due, ...addition.facts], now)
+  const sealed = sealFacts({ head, state: loadedState }, [...due, ...addition.facts], now, yield* Randomness)
   const revision = yield* appendSealed(current, sealed, addition)
   const { after } = sealed
   return { ...current, revision, head: after.head, state: after.state, loadedState: after.state, due: [] }

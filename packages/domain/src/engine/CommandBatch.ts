@@ -17,7 +17,7 @@ import {
   StoreUnavailable,
   type UniqueClaim
 } from "../ports/MandateStore.ts"
-import type { Randomness } from "../ports/Randomness.ts"
+import { Randomness } from "../ports/Randomness.ts"
 import { CommitmentReused, NotFound } from "../Refusals.ts"
 import { type AppendFailure, appendSealed } from "./AppendFacts.ts"
 import { asOf, type CurrentStream } from "./CurrentStream.ts"
@@ -48,18 +48,16 @@ const commitmentOf = ({ commitment }: StreamCommand): ReadonlyArray<ClaimName> =
   commitment === undefined ? [] : [{ kind: "commitment", name: commitment }]
 
 /** A reply from what is held or from the body alone, which needs no stream and changes nothing. */
-const replyBefore = Effect.fnUntraced(function* (
+const replyBefore = (
   { invalid, key }: StreamCommand,
   held: HeldClaims
-): Effect.fn.Return<Answer | undefined, CommandRefusal> {
+): Exit.Exit<Answer, CommandRefusal> | undefined => {
   const holder = key === undefined ? undefined : held.holder(key.claimName)
   if (holder !== undefined) {
-    yield* key!.check(holder)
-    return { _tag: "Replay", resource: holder.resource }
+    return Exit.map(key!.check(holder), () => ({ _tag: "Replay", resource: holder.resource }))
   }
-  if (invalid !== undefined) return yield* Effect.fail(invalid)
-  return undefined
-})
+  return invalid === undefined ? undefined : Exit.fail(invalid)
+}
 
 /** Commands decided one after another, and what is to be appended for them. */
 interface Batch {
@@ -74,61 +72,67 @@ interface Batch {
   isShown: boolean
 }
 
-const newBatch = Effect.fnUntraced(function* (
-  current: CurrentStream,
-  held: HeldClaims
-): Effect.fn.Return<Batch, never, Randomness> {
+const newBatch = (current: CurrentStream, held: HeldClaims, randomness: Randomness["Service"]): Batch => {
   const { due, head, loadedState: state, now } = current
-  const { after, events } = yield* sealFacts({ head, state }, due, now)
+  const { after, events } = sealFacts({ head, state }, due, now, randomness)
   return { current, held, events: [...events], claims: [], boundaries: [], end: after, isShown: false }
-})
+}
 
-const decideNext = Effect.fnUntraced(function* (
+const decideNext = (
   batch: Batch,
-  command: StreamCommand
-): Effect.fn.Return<Answer, CommandRefusal, Randomness> {
-  const reply = yield* replyBefore(command, batch.held)
+  command: StreamCommand,
+  randomness: Randomness["Service"]
+): Exit.Exit<Answer, CommandRefusal> => {
+  const reply = replyBefore(command, batch.held)
   if (reply !== undefined) return reply
   const { now } = batch.current
   batch.isShown = true
-  const { boundaries, facts, refusal, resource } = yield* command.decide(
-    batch.end.state,
-    batch.end.head.bytes,
-    now
-  )
+  const decided = command.decide(batch.end.state, batch.end.head.bytes, now, randomness)
+  if (Exit.isFailure(decided)) return Exit.failCause(decided.cause)
+  const { boundaries, facts, refusal, resource } = decided.value
   const commitments = refusal === undefined ? commitmentOf(command) : []
   if (commitments.some((claim) => batch.held.holder(claim) !== undefined))
-    return yield* new CommitmentReused()
-  const { after, events } = yield* sealFacts(batch.end, facts, now)
+    return Exit.fail(new CommitmentReused())
+  const { after, events } = sealFacts(batch.end, facts, now, randomness)
   batch.end = after
   batch.events.push(...events)
   const nextDue = nextDueOf(after.state)
   batch.boundaries.push(...boundaries, ...(nextDue === undefined ? [] : [nextDue]))
-  if (refusal !== undefined) return yield* Effect.fail(refusal)
+  if (refusal !== undefined) return Exit.fail(refusal)
   const claims = [
     ...(command.key === undefined ? [] : [command.key.claim(resource)]),
     ...commitments.map((claim) => ({ ...claim, fingerprint: "", resource }))
   ]
   batch.claims.push(...claims)
   batch.held.add(claims)
-  return { _tag: "Recorded", stream: { ...after, now }, resource }
-})
+  return Exit.succeed({ _tag: "Recorded", stream: { ...after, now }, resource })
+}
+
+/** What becomes of a command; one whose decision fails by a defect does not make those beside it fail. */
+const outcomeOf = (decision: () => Exit.Exit<Answer, CommandRefusal>): Outcome => {
+  try {
+    return decision()
+  } catch (defect) {
+    return Exit.die(defect)
+  }
+}
 
 /** Decides commands in order until an append has enough of them, and at least the first. */
-const decideInOrder = Effect.fnUntraced(function* (
+const decideInOrder = (
   batch: Batch,
-  commands: ReadonlyArray<StreamCommand>
-): Effect.fn.Return<ReadonlyArray<Outcome>, never, Randomness> {
-  const clock = yield* Clock.Clock
+  commands: ReadonlyArray<StreamCommand>,
+  clock: Clock.Clock,
+  randomness: Randomness["Service"]
+): ReadonlyArray<Outcome> => {
   const began = clock.currentTimeMillisUnsafe()
   const outcomes: Array<Outcome> = []
   for (const command of commands) {
-    outcomes.push(yield* Effect.exit(decideNext(batch, command)))
+    outcomes.push(outcomeOf(() => decideNext(batch, command, randomness)))
     if (batch.end.head.bytes - batch.current.head.bytes >= MAX_BATCH_BYTES) break
     if (Math.abs(clock.currentTimeMillisUnsafe() - began) >= MAX_BATCH_MILLISECONDS) break
   }
   return outcomes
-})
+}
 
 /** Appends what commands lead to, if anything, and gives the stream as it is then. */
 const appendBatch = Effect.fnUntraced(function* ({
@@ -160,17 +164,12 @@ const decideAndAppend = Effect.fnUntraced(function* (
   held.add(loaded.held)
   held.add(taken)
   if (loaded.stream === undefined) {
-    const outcomes = yield* Effect.forEach(commands, (command) =>
-      Effect.exit(
-        Effect.flatMap(replyBefore(command, held), (reply) =>
-          reply === undefined ? new NotFound() : Effect.succeed(reply)
-        )
-      )
-    )
+    const outcomes = commands.map((command) => replyBefore(command, held) ?? Exit.fail(new NotFound()))
     return { outcomes, stream: undefined }
   }
-  const batch = yield* newBatch(asOf(loaded.stream, loaded.now), held)
-  const outcomes = yield* decideInOrder(batch, commands)
+  const randomness = yield* Randomness
+  const batch = newBatch(asOf(loaded.stream, loaded.now), held, randomness)
+  const outcomes = decideInOrder(batch, commands, yield* Clock.Clock, randomness)
   return { outcomes, stream: yield* appendBatch(batch) }
 })
 
@@ -235,14 +234,16 @@ const decideOnKnown = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ReadonlyArray<Outcome> | undefined, StoreUnavailable, MandateStore | Randomness> {
   const store = yield* MandateStore
   const { known } = yield* StreamTurns
-  const at = yield* Clock.monotonicTimeNanos
+  const clock = yield* Clock.Clock
+  const at = clock.monotonicTimeNanosUnsafe()
   const found = known.find(key, store, at)
   if (found === undefined) return undefined
   const { loaded, now, stream } = found
   if (hasChangedSince(stream, loaded.now, now)) return undefined
   if (!commands.every((command) => knowsAuthorization(stream.state, command))) return undefined
-  const batch = yield* newBatch(asOf(stream, now), new HeldClaims())
-  const outcomes = yield* decideInOrder(batch, commands)
+  const randomness = yield* Randomness
+  const batch = newBatch(asOf(stream, now), new HeldClaims(), randomness)
+  const outcomes = decideInOrder(batch, commands, clock, randomness)
   if (!outcomes.every(Exit.isSuccess)) return undefined
   const appended = yield* Effect.result(appendBatch(batch)).pipe(
     // What is known may be of a history that a failover has replaced, which the store takes for a fault of ours.

@@ -1,5 +1,5 @@
 import { requestFingerprint } from "@svc/protocol/request/RequestFingerprint"
-import { Effect } from "effect"
+import { Exit } from "effect"
 import type { ClaimHolder, ClaimName, HeldClaim, UniqueClaim } from "../ports/MandateStore.ts"
 import { IdempotencyKeyReused } from "../Refusals.ts"
 import type { AdmittedWrite } from "./WriteRequest.ts"
@@ -17,7 +17,7 @@ export interface KeyedOperation {
   /** The claim that the key stands for a resource from now on. */
   readonly claim: (resource: string) => UniqueClaim
   /** Fails when the key stands for other input. */
-  readonly check: (held: ClaimHolder) => Effect.Effect<void, IdempotencyKeyReused>
+  readonly check: (held: ClaimHolder) => Exit.Exit<void, IdempotencyKeyReused>
 }
 
 /**
@@ -33,8 +33,7 @@ export const keyedOperation = (
   return {
     claimName,
     claim: (resource) => ({ ...claimName, fingerprint, resource }),
-    check: (held) =>
-      held.fingerprint === fingerprint ? Effect.void : Effect.fail(new IdempotencyKeyReused())
+    check: (held) => (held.fingerprint === fingerprint ? Exit.void : Exit.fail(new IdempotencyKeyReused()))
   }
 }
 

@@ -81,7 +81,7 @@ export const settleStream = Effect.fnUntraced(function* (
   const command: StreamCommand = {
     organization: place.organization,
     stream: reference,
-    decide: () => Effect.succeed({ facts: [], boundaries: [], resource: place.mandate })
+    decide: () => Exit.succeed({ facts: [], boundaries: [], resource: place.mandate })
   }
   const answer = yield* inTurn({ command, place, store, loaded }).pipe(
     Effect.catchIf(

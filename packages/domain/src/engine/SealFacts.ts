@@ -1,6 +1,5 @@
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect } from "effect"
-import { makeIdentifier } from "../Identifiers.ts"
+import { identifierAt } from "../Identifiers.ts"
 import { evolve } from "../mandate/Evolve.ts"
 import type { JournalFact } from "../mandate/JournalFact.ts"
 import type { StreamHead, StreamState } from "../mandate/MandateState.ts"
@@ -14,23 +13,20 @@ export interface StreamEnd {
 }
 
 /** Seals facts one after another behind the end of their stream, which is absent for a new one, and folds them into it. */
-export const sealFacts = Effect.fnUntraced(function* <End extends StreamEnd | undefined>(
+export const sealFacts = <End extends StreamEnd | undefined>(
   before: End,
   facts: ReadonlyArray<JournalFact>,
-  now: Instant
-): Effect.fn.Return<
-  { readonly events: ReadonlyArray<SealedEvent>; readonly after: StreamEnd | End },
-  never,
-  Randomness
-> {
+  now: Instant,
+  randomness: Randomness["Service"]
+): { readonly events: ReadonlyArray<SealedEvent>; readonly after: StreamEnd | End } => {
   const events: Array<SealedEvent> = []
   let after: StreamEnd | End = before
   for (const fact of facts) {
     const state = evolve(after?.state, fact)
-    const id = yield* makeIdentifier("evt_", now)
+    const id = identifierAt("evt_", now, randomness)
     const { head, sealed } = sealEvent(after?.head, fact, { id, mandate: state.mandate })
     events.push(sealed)
     after = { head, state }
   }
   return { events, after }
-})
+}

@@ -1,5 +1,5 @@
 import type { Instant } from "@svc/protocol/Timestamp"
-import type { Effect, Exit } from "effect"
+import type { Exit } from "effect"
 import type { Decided, Refusal } from "../mandate/Decide.ts"
 import type { StreamState } from "../mandate/MandateState.ts"
 import type { StoreUnavailable, StreamReference } from "../ports/MandateStore.ts"
@@ -27,8 +27,9 @@ export interface StreamCommand {
   readonly decide: (
     state: StreamState,
     journalBytes: number,
-    now: Instant
-  ) => Effect.Effect<DecidedCommand, Refusal, Randomness>
+    now: Instant,
+    randomness: Randomness["Service"]
+  ) => Exit.Exit<DecidedCommand, Refusal>
 }
 
 export interface DecidedCommand extends Decided {

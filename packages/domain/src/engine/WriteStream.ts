@@ -1,7 +1,7 @@
 import type { JsonValue } from "@svc/protocol/json/Json"
 import type { MemberFault } from "@svc/protocol/Problem"
 import type { Instant } from "@svc/protocol/Timestamp"
-import { Effect, Result } from "effect"
+import { Effect, Exit, Result } from "effect"
 import { type Command, decide, type Refusal } from "../mandate/Decide.ts"
 import type { MandateStore, StoreUnavailable, StreamReference } from "../ports/MandateStore.ts"
 import type { Randomness } from "../ports/Randomness.ts"
@@ -18,7 +18,7 @@ export interface StreamWrite<Body> {
   readonly operation: Operation
   readonly stream: StreamReference
   readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
-  readonly command: (body: Body, now: Instant) => Effect.Effect<Command, never, Randomness>
+  readonly command: (body: Body, now: Instant, randomness: Randomness["Service"]) => Command
   /** Identifier of the resource that the key stands for from then on. */
   readonly resource: (command: Command) => string
   /** The commitment that the write claims for its resource. */
@@ -41,18 +41,20 @@ const commandOf = <Body>(request: AdmittedWrite, write: StreamWrite<Body>): Stre
   }
   if (Result.isFailure(decoded)) {
     const invalid = new ValidationFailed({ errors: decoded.failure })
-    return { ...common, invalid, decide: () => Effect.fail(invalid) }
+    return { ...common, invalid, decide: () => Exit.fail(invalid) }
   }
   const body = decoded.success
   const commitment = write.commitment?.(body)
   return {
     ...common,
     ...(commitment === undefined ? {} : { commitment }),
-    decide: Effect.fnUntraced(function* (state, journalBytes, now) {
-      const command = yield* write.command(body, now)
-      const decided = yield* Effect.fromResult(decide(state, journalBytes, command, now))
-      return { ...decided, resource: write.resource(command) }
-    })
+    decide: (state, journalBytes, now, randomness) => {
+      const command = write.command(body, now, randomness)
+      const decided = decide(state, journalBytes, command, now)
+      return Result.isFailure(decided)
+        ? Exit.fail(decided.failure)
+        : Exit.succeed({ ...decided.success, resource: write.resource(command) })
+    }
   }
 }
 

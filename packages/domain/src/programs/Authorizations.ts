@@ -24,7 +24,7 @@ import {
   type WriteResult
 } from "../engine/WriteRequest.ts"
 import { type StreamWriteResult, writeStream } from "../engine/WriteStream.ts"
-import { makeIdentifier } from "../Identifiers.ts"
+import { identifierAt } from "../Identifiers.ts"
 import { authorizationResourceOf } from "../mandate/AuthorizationResource.ts"
 import { readCancellation } from "../mandate/CancellationRequest.ts"
 import type { Command, Refusal } from "../mandate/Decide.ts"
@@ -71,13 +71,12 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
     operation: { operation: KEYED_ROUTES.createAuthorization, path: { mandate_id: mandateId } },
     stream: { mandate: mandateId },
     decode: decodePropose,
-    command: (body, now) =>
-      Effect.map(makeIdentifier("aut_", now), (authorizationId) => ({
-        _tag: "Propose" as const,
-        authorizationId,
-        body,
-        reportGraceSeconds: admitted.organization.reportGraceSeconds
-      })),
+    command: (body, now, randomness) => ({
+      _tag: "Propose",
+      authorizationId: identifierAt("aut_", now, randomness),
+      body,
+      reportGraceSeconds: admitted.organization.reportGraceSeconds
+    }),
     resource: authorizationIdOf,
     commitment: (body) => body.commitment
   })
@@ -164,7 +163,7 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
     operation: { operation: write.operation, path: { authorization_id: authorizationId } },
     stream: { authorization: authorizationId },
     decode: write.decode,
-    command: (body) => Effect.succeed(write.command(body, authorizationId)),
+    command: (body) => write.command(body, authorizationId),
     resource: () => authorizationId
   })
   return yield* shownWritten(written)

@@ -229,7 +229,7 @@ export const revokeMandate = Effect.fn("revokeMandate")(function* (
     },
     stream: { mandate: mandateId },
     decode: decodeRevoke,
-    command: (body) => Effect.succeed({ _tag: "Revoke", reason: body.reason }),
+    command: (body) => ({ _tag: "Revoke", reason: body.reason }),
     resource: () => mandateId
   })
   return { resource: mandateResourceOf(stream.state.mandate, stream.now), replayed }
