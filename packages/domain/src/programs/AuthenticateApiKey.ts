@@ -1,6 +1,7 @@
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Effect, type Redacted } from "effect"
 import { isRedactedText } from "../approval/BearerSecret.ts"
+import { inSpan } from "../engine/InSpan.ts"
 import { apiKeyHash, isActiveApiKey, isWellFormedApiKey } from "../organization/ApiKey.ts"
 import { Deployment } from "../ports/Deployment.ts"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
@@ -48,7 +49,7 @@ const lookUp = Effect.fnUntraced(function* (
  * Finds the organization of a key, in the store or among the look-ups that {@link ApiKeyCache} remembers, which record no
  * further use. A key of another environment is refused before it is looked up (part 9).
  */
-export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
+export const authenticateApiKey = Effect.fnUntraced(function* (
   key: Redacted.Redacted<string>
 ): Effect.fn.Return<
   KeyHolder,
@@ -64,4 +65,4 @@ export const authenticateApiKey = Effect.fn("authenticateApiKey")(function* (
   const found = yield* cache.remembering(hash, lookUp(hash))
   yield* recordUse(found)
   return { apiKey: found.apiKey, organization: found.organization }
-})
+}, inSpan("authenticateApiKey"))

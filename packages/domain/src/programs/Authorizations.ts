@@ -12,6 +12,7 @@ import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
 import type { ListPage } from "@svc/protocol/request/ListPage"
 import { Effect, type Result, Schema } from "effect"
 import { listPageOf, numberCursor } from "../engine/Cursor.ts"
+import { inSpan } from "../engine/InSpan.ts"
 import { listReader, pageLimit, pathReader, type QueryRefusal } from "../engine/ProgramQuery.ts"
 import { namedStream, readStream } from "../engine/ReadStream.ts"
 import { settledList } from "../engine/SettledList.ts"
@@ -62,7 +63,7 @@ const shownWritten = Effect.fnUntraced(function* ({
 })
 
 /** Proposes an action and gets a decision (part 5, POST /v1/mandates/{mandate_id}/authorizations). */
-export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* (
+export const proposeAuthorization = Effect.fnUntraced(function* (
   request: WriteRequest & { readonly mandateId: string }
 ): Effect.fn.Return<WriteResult<Authorization>, WriteFailure, MandateStore | Randomness | Deployment> {
   const admitted = yield* admitWrite(request, LIFECYCLE_WRITE, ["mandateId"])
@@ -81,7 +82,7 @@ export const proposeAuthorization = Effect.fn("proposeAuthorization")(function* 
     commitment: (body) => body.commitment
   })
   return yield* shownWritten(written)
-})
+}, inSpan("proposeAuthorization"))
 
 const authorizationIdOf = (command: Command): string =>
   "authorizationId" in command ? command.authorizationId : ""
@@ -89,7 +90,7 @@ const authorizationIdOf = (command: Command): string =>
 const readAuthorizationPath = pathReader("authorizationId")
 
 /** Reads an authorization (part 5, GET /v1/authorizations/{authorization_id}). */
-export const readAuthorization = Effect.fn("readAuthorization")(function* (query: {
+export const readAuthorization = Effect.fnUntraced(function* (query: {
   readonly organization: string
   readonly authorizationId: string
 }): Effect.fn.Return<
@@ -102,7 +103,7 @@ export const readAuthorization = Effect.fn("readAuthorization")(function* (query
   if (stream === undefined) return yield* new NotFound()
   const settled = yield* readStream({ organization, stream })
   return yield* shown(settled, authorizationId)
-})
+}, inSpan("readAuthorization"))
 
 const readListQuery = listReader(
   { limit: pageLimit, state: Schema.optionalKey(AuthorizationStateName) },
@@ -110,7 +111,7 @@ const readListQuery = listReader(
 )
 
 /** Authorizations of a mandate, newest first (part 5, GET /v1/mandates/{mandate_id}/authorizations). */
-export const listAuthorizations = Effect.fn("listAuthorizations")(function* (query: {
+export const listAuthorizations = Effect.fnUntraced(function* (query: {
   readonly organization: string
   readonly mandateId: string
   readonly state?: AuthorizationStateName
@@ -147,10 +148,12 @@ export const listAuthorizations = Effect.fn("listAuthorizations")(function* (que
     (authorization) => authorization.order,
     (authorization) => authorizationResourceOf(authorization, list.mandate, list.now)
   )
-})
+}, inSpan("listAuthorizations"))
+
+type AuthorizationWrite = WriteRequest & { readonly authorizationId: string }
 
 const writeAuthorization = Effect.fnUntraced(function* <Body>(
-  request: WriteRequest & { readonly authorizationId: string },
+  request: AuthorizationWrite,
   write: {
     readonly operation: string
     readonly decode: (body: JsonValue) => Result.Result<Body, ReadonlyArray<MemberFault>>
@@ -170,31 +173,25 @@ const writeAuthorization = Effect.fnUntraced(function* <Body>(
 })
 
 /** Reports that the executor accepted the action (part 5, PUT /v1/authorizations/{authorization_id}/commit). */
-export const commitAuthorization = Effect.fn("commitAuthorization")(
-  (request: WriteRequest & { readonly authorizationId: string }) =>
-    writeAuthorization(request, {
-      operation: KEYED_ROUTES.commitAuthorization,
-      decode: decodeCommit,
-      command: (body, authorizationId) => ({ _tag: "Commit", authorizationId, body })
-    })
-)
+export const commitAuthorization = (request: AuthorizationWrite) =>
+  writeAuthorization(request, {
+    operation: KEYED_ROUTES.commitAuthorization,
+    decode: decodeCommit,
+    command: (body, authorizationId) => ({ _tag: "Commit", authorizationId, body })
+  }).pipe(inSpan("commitAuthorization"))
 
 /** Reports that the action can no longer occur (part 5, PUT /v1/authorizations/{authorization_id}/cancellation). */
-export const cancelAuthorization = Effect.fn("cancelAuthorization")(
-  (request: WriteRequest & { readonly authorizationId: string }) =>
-    writeAuthorization(request, {
-      operation: KEYED_ROUTES.cancelAuthorization,
-      decode: readCancellation,
-      command: (body, authorizationId) => ({ _tag: "Cancel", authorizationId, body })
-    })
-)
+export const cancelAuthorization = (request: AuthorizationWrite) =>
+  writeAuthorization(request, {
+    operation: KEYED_ROUTES.cancelAuthorization,
+    decode: readCancellation,
+    command: (body, authorizationId) => ({ _tag: "Cancel", authorizationId, body })
+  }).pipe(inSpan("cancelAuthorization"))
 
 /** Reports a refund after a commit; nothing else changes (part 5, POST /v1/authorizations/{authorization_id}/refunds). */
-export const reportRefund = Effect.fn("reportRefund")(
-  (request: WriteRequest & { readonly authorizationId: string }) =>
-    writeAuthorization(request, {
-      operation: KEYED_ROUTES.reportRefund,
-      decode: decodeRefund,
-      command: (body, authorizationId) => ({ _tag: "ReportRefund", authorizationId, body })
-    })
-)
+export const reportRefund = (request: AuthorizationWrite) =>
+  writeAuthorization(request, {
+    operation: KEYED_ROUTES.reportRefund,
+    decode: decodeRefund,
+    command: (body, authorizationId) => ({ _tag: "ReportRefund", authorizationId, body })
+  }).pipe(inSpan("reportRefund"))
