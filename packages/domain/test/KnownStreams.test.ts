@@ -34,7 +34,7 @@ const SECOND = 1000
 /** A process that knows nothing of streams, and loads them each time. */
 const forgetful = () => ({
   ...makeTurns(),
-  known: { find: () => undefined, know: () => undefined, doubt: () => undefined }
+  known: { find: () => undefined, know: () => undefined, read: () => undefined, doubt: () => undefined }
 })
 
 const proposal = (number: number, name = `proposal-${number}`): Request => ({
@@ -254,6 +254,23 @@ describe("a command to a mandate that this process has just written to", () => {
       assert.deepStrictEqual(yield* requested(prepared, proposal(5)), ["made", 1, 1])
       const { events } = (yield* Appends).offered.at(-1)!
       assert.strictEqual(events[0]!.type, "authorization.expired")
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided without a load as long as that goes on, and any load reads the store's clock", () =>
+    Effect.gen(function* () {
+      const prepared = yield* known
+      const pause = TestClock.adjust(Number(KNOWN_LIFETIME_SECONDS) * SECOND - 100)
+      for (const number of [1, 2, 3]) {
+        yield* pause
+        const [, loads] = yield* requested(prepared, { kind: "malformed", key: `malformed-${number}` })
+        assert.strictEqual(loads, 1)
+        assert.deepStrictEqual(yield* requested(prepared, proposal(number)), ["made", 0, 1])
+      }
+      yield* pause
+      assert.deepStrictEqual(yield* requested(prepared, proposal(4)), ["made", 0, 1])
+      yield* pause
+      assert.deepStrictEqual(yield* requested(prepared, proposal(5)), ["made", 1, 1])
     }).pipe(Effect.provide(programs))
   )
 

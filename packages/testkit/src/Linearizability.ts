@@ -230,7 +230,8 @@ const turnsOfProcesses = (count: number, draw: () => number) =>
       rememberPlace: (organization, stream, place) => any().rememberPlace(organization, stream, place),
       known: {
         find: (key, store, at) => any().known.find(key, store, at),
-        know: (key, stream) => any().known.know(key, stream),
+        know: (key, stream, at) => any().known.know(key, stream, at),
+        read: (reading) => any().known.read(reading),
         doubt: (key, at) => any().known.doubt(key, at)
       }
     }

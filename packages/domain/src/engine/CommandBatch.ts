@@ -11,6 +11,7 @@ import {
   type HeldClaim,
   type Loaded,
   type LoadedStream,
+  type LoadQuery,
   MandateStore,
   type OutOfTime,
   Stale,
@@ -173,52 +174,58 @@ const decideAndAppend = Effect.fnUntraced(function* (
   return { outcomes, stream: yield* appendBatch(batch) }
 })
 
+/** Loads, and notes the store's clock, as the answer shows it. */
+const load = (query: LoadQuery): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
+  Effect.gen(function* () {
+    const store = yield* MandateStore
+    const loaded = yield* store.load(query)
+    const { known } = yield* StreamTurns
+    known.read({ store, now: loaded.now, at: yield* Clock.monotonicTimeNanos })
+    return loaded
+  })
+
 /** The load of a lone command. */
 export const loadAlone = ({
   key,
   organization,
   stream
 }: StreamCommand): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
-  MandateStore.use((store) =>
-    store.load({
-      organization,
-      ...(key === undefined ? {} : { claims: [key.claimName] }),
-      ...(stream === undefined ? {} : { stream })
-    })
-  )
+  load({
+    organization,
+    ...(key === undefined ? {} : { claims: [key.claimName] }),
+    ...(stream === undefined ? {} : { stream })
+  })
 
 /** One load with everything that several commands to a mandate need. */
 const loadTogether = (
   { mandate, organization }: MandatePlace,
   commands: ReadonlyArray<StreamCommand>
 ): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
-  MandateStore.use((store) =>
-    store.load({
-      organization,
-      stream: { mandate },
-      authorizations: commands.flatMap(({ stream }) =>
-        stream !== undefined && "authorization" in stream ? [stream.authorization] : []
-      ),
-      claims: commands.flatMap((command) => [
-        ...(command.key === undefined ? [] : [command.key.claimName]),
-        ...commitmentOf(command)
-      ])
-    })
-  )
+  load({
+    organization,
+    stream: { mandate },
+    authorizations: commands.flatMap(({ stream }) =>
+      stream !== undefined && "authorization" in stream ? [stream.authorization] : []
+    ),
+    claims: commands.flatMap((command) => [
+      ...(command.key === undefined ? [] : [command.key.claimName]),
+      ...commitmentOf(command)
+    ])
+  })
 
 /** Whether the authorization that a command names, if it names one, is known in full: else deciding it is in vain. */
 const knowsAuthorization = ({ authorizations }: StreamState, { stream }: StreamCommand): boolean =>
   stream === undefined || !("authorization" in stream) || authorizations.has(stream.authorization)
 
 /**
- * Whether something came due or a period ended since a stream was loaded. That it did is for the store's clock to say: the
+ * Whether something came due or a period ended since the store's clock was read. That it did is for that clock to say: the
  * clock of the process is ahead of it when that was turned back or goes slower.
  */
-const hasChangedSince = ({ state }: LoadedStream, loadedAt: Instant, now: Instant): boolean => {
+const hasChangedSince = ({ state }: LoadedStream, readAs: Instant, now: Instant): boolean => {
   const nextDue = nextDueOf(state)
-  const isBetween = ({ endsAt }: PinnedPeriod): boolean => endsAt > loadedAt && endsAt <= now
+  const isBetween = ({ endsAt }: PinnedPeriod): boolean => endsAt > readAs && endsAt <= now
   return (
-    (nextDue !== undefined && nextDue <= now) || currentPeriods(state.mandate.terms, loadedAt).some(isBetween)
+    (nextDue !== undefined && nextDue <= now) || currentPeriods(state.mandate.terms, readAs).some(isBetween)
   )
 }
 
@@ -238,8 +245,8 @@ const decideOnKnown = Effect.fnUntraced(function* (
   const at = clock.monotonicTimeNanosUnsafe()
   const found = known.find(key, store, at)
   if (found === undefined) return undefined
-  const { loaded, now, stream } = found
-  if (hasChangedSince(stream, loaded.now, now)) return undefined
+  const { now, readAs, stream } = found
+  if (hasChangedSince(stream, readAs, now)) return undefined
   if (!commands.every((command) => knowsAuthorization(stream.state, command))) return undefined
   const randomness = yield* Randomness
   const batch = newBatch(asOf(stream, now), new HeldClaims(), randomness)
@@ -256,7 +263,7 @@ const decideOnKnown = Effect.fnUntraced(function* (
   )
   if (Result.isSuccess(appended)) {
     if (appended.success === undefined) return undefined
-    known.know(key, { store, stream: appended.success, loaded })
+    known.know(key, { store, stream: appended.success }, at)
     return outcomes
   }
   if (appended.failure._tag !== "ClaimTaken") known.doubt(key, at)
@@ -267,7 +274,7 @@ const decideOnKnown = Effect.fnUntraced(function* (
 interface Run {
   /** The mandate whose turn they have. */
   readonly place?: MandatePlace
-  readonly load: Effect.Effect<Loaded, StoreUnavailable, MandateStore>
+  readonly loadAgain: Effect.Effect<Loaded, StoreUnavailable, MandateStore>
   readonly loadedBefore?: Loaded | undefined
 }
 
@@ -277,7 +284,7 @@ interface Run {
  */
 const untilRecorded = Effect.fnUntraced(function* (
   commands: ReadonlyArray<StreamCommand>,
-  { load, loadedBefore, place }: Run
+  { loadAgain, loadedBefore, place }: Run
 ): Effect.fn.Return<ReadonlyArray<Outcome>, StoreUnavailable, MandateStore | Randomness> {
   const key = place === undefined ? undefined : mandateTurnKey(place)
   if (key !== undefined && loadedBefore === undefined) {
@@ -288,12 +295,11 @@ const untilRecorded = Effect.fnUntraced(function* (
   let loaded = loadedBefore
   let race: Stale | OutOfTime | ClaimTaken | undefined
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    loaded ??= yield* load
-    const at = yield* Clock.monotonicTimeNanos
+    loaded ??= yield* loadAgain
     const result = yield* Effect.result(decideAndAppend(commands, loaded, taken))
     if (Result.isSuccess(result)) {
       const { outcomes, stream } = result.success
-      if (key !== undefined && stream !== undefined) yield* know(key, stream, loaded, at)
+      if (key !== undefined && stream !== undefined) yield* know(key, stream, loaded)
       return outcomes
     }
     if (!isRace(result.failure)) return yield* Effect.fail(result.failure)
@@ -308,22 +314,21 @@ const untilRecorded = Effect.fnUntraced(function* (
 const know = Effect.fnUntraced(function* (
   key: string,
   stream: LoadedStream,
-  { now, stream: before }: Loaded,
-  at: bigint
+  { now, stream: before }: Loaded
 ): Effect.fn.Return<void, never, MandateStore> {
   const { known } = yield* StreamTurns
   if (before === undefined || now <= before.head.occurredAt) return
-  known.know(key, { store: yield* MandateStore, stream, loaded: { now, at } })
+  known.know(key, { store: yield* MandateStore, stream }, yield* Clock.monotonicTimeNanos)
 })
 
 /** Runs a command alone, at first on what was loaded before if anything was. */
 export const runAlone = (command: StreamCommand, place?: MandatePlace, loadedBefore?: Loaded) =>
   untilRecorded([command], {
-    load: loadAlone(command),
+    loadAgain: loadAlone(command),
     loadedBefore,
     ...(place === undefined ? {} : { place })
   })
 
 /** Runs commands to one mandate in order, with one load and one append for all that fit, and gives the outcomes of those. */
 export const runTogether = (place: MandatePlace, commands: ReadonlyArray<StreamCommand>) =>
-  untilRecorded(commands, { load: loadTogether(place, commands), place })
+  untilRecorded(commands, { loadAgain: loadTogether(place, commands), place })

@@ -9,8 +9,8 @@ const SECOND = 1_000_000_000n
 const NOW = 1_767_225_600n * SECOND
 const store = {} as MandateStore["Service"]
 
-/** A stream with so many open reservations, each known in full, loaded when the monotonic clock was at 0. */
-const streamWith = (open: number, closed = 0, at = 0n): KnownStream => {
+/** A stream with so many open reservations, each known in full. */
+const streamWith = (open: number, closed = 0): KnownStream => {
   const { headAfter, mandateState, organization } = createdChange(newPlace(), NOW)
   const authorizations = Array.from({ length: open + closed }, (_, index) => ({
     ...newAuthorization(index + 1, NOW),
@@ -18,7 +18,6 @@ const streamWith = (open: number, closed = 0, at = 0n): KnownStream => {
   }))
   return {
     store,
-    loaded: { now: NOW, at },
     stream: {
       organization,
       revision: 1,
@@ -32,55 +31,86 @@ const streamWith = (open: number, closed = 0, at = 0n): KnownStream => {
   }
 }
 
+/** Streams of a store whose clock was read when the monotonic clock was at so much. */
+const readAt = (at: bigint, now = NOW) => {
+  const known = makeKnownStreams()
+  known.read({ store, now, at })
+  return known
+}
+
 describe("streams that a process knows", () => {
   it("are found for the store that they are of, at the store's clock as it is by now", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const one = streamWith(1)
-    known.know("a", one)
-    assert.deepStrictEqual(known.find("a", store, 3n * SECOND), { ...one, now: NOW + 3n * SECOND })
+    known.know("a", one, 0n)
+    const found = { stream: one.stream, now: NOW + 3n * SECOND, readAs: NOW }
+    assert.deepStrictEqual(known.find("a", store, 3n * SECOND), found)
     assert.isUndefined(known.find("b", store, 0n))
     assert.isUndefined(known.find("a", { ...store }, 0n))
   })
 
-  it("are decided on no earlier than their last event", () => {
+  it("are found at the store's clock as it was read last, for whichever stream", () => {
     const known = makeKnownStreams()
-    const one = streamWith(0)
-    const head = { ...one.stream.head, occurredAt: NOW + SECOND }
-    known.know("a", { ...one, stream: { ...one.stream, head } })
-    assert.strictEqual(known.find("a", store, 1n)?.now, NOW + SECOND)
-    assert.strictEqual(known.find("a", store, SECOND + 1n)?.now, NOW + SECOND + 1n)
+    known.know("a", streamWith(0), 0n)
+    assert.isUndefined(known.find("a", store, 0n))
+    known.read({ store, now: NOW, at: 0n })
+    known.read({ store, now: NOW + 7n * SECOND, at: 2n * SECOND })
+    const { now, readAs } = known.find("a", store, 3n * SECOND)!
+    assert.deepStrictEqual([now, readAs], [NOW + 8n * SECOND, NOW + 7n * SECOND])
+    // The clock of another store says nothing of this one.
+    known.read({ store: { ...store }, now: NOW, at: 3n * SECOND })
+    assert.isUndefined(known.find("a", store, 3n * SECOND))
   })
 
-  it("are forgotten after their lifetime, which begins when they were loaded", () => {
-    const known = makeKnownStreams()
-    known.know("a", streamWith(0))
+  it("are loaded while the store's clock is behind their last event", () => {
+    const known = readAt(0n)
+    const one = streamWith(0)
+    const head = { ...one.stream.head, occurredAt: NOW + SECOND }
+    known.know("a", { ...one, stream: { ...one.stream, head } }, 0n)
+    assert.isUndefined(known.find("a", store, SECOND - 1n))
+    assert.strictEqual(known.find("a", store, SECOND)?.now, NOW + SECOND)
+  })
+
+  it("are forgotten after their lifetime, which begins when they were known last", () => {
+    const known = readAt(2n * SECOND)
+    known.know("a", streamWith(0), 0n)
     assert.isDefined(known.find("a", store, 5n * SECOND - 1n))
     assert.isUndefined(known.find("a", store, 5n * SECOND))
+    known.know("a", streamWith(0), SECOND)
+    assert.isDefined(known.find("a", store, 6n * SECOND - 1n))
+    assert.isUndefined(known.find("a", store, 6n * SECOND))
+  })
+
+  it("are loaded once the store's clock was read too long ago", () => {
+    const known = readAt(SECOND)
+    known.know("a", streamWith(0), 4n * SECOND)
+    assert.isDefined(known.find("a", store, 6n * SECOND - 1n))
+    assert.isUndefined(known.find("a", store, 6n * SECOND))
   })
 
   it("are loaded for a second after another process changed them, and are not found before they are known again", () => {
-    const known = makeKnownStreams()
-    known.know("a", streamWith(0))
+    const known = readAt(0n)
+    known.know("a", streamWith(0), 0n)
     known.doubt("a", SECOND)
     assert.isUndefined(known.find("a", store, 3n * SECOND))
-    known.know("a", streamWith(0, 0, SECOND))
+    known.know("a", streamWith(0), SECOND)
     assert.isUndefined(known.find("a", store, 2n * SECOND - 1n))
     assert.isDefined(known.find("a", store, 2n * SECOND))
   })
 
   it("are known with their newest open authorizations in full, and with no closed one", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const one = streamWith(65, 2)
-    known.know("a", one)
+    known.know("a", one, 0n)
     const { authorizations, open } = known.find("a", store, 0n)!.stream.state
     assert.deepStrictEqual([...authorizations], [...one.stream.state.authorizations].slice(3))
     assert.deepStrictEqual(open, one.stream.state.open)
   })
 
   it("are two thousand at most, and the newest", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const one = streamWith(0)
-    for (let number = 0; number <= 2000; number++) known.know(`${number}`, one)
+    for (let number = 0; number <= 2000; number++) known.know(`${number}`, one, 0n)
     assert.deepStrictEqual(
       ["0", "1", "2000"].map((key) => known.find(key, store, 0n) !== undefined),
       [false, true, true]
@@ -88,7 +118,7 @@ describe("streams that a process knows", () => {
   })
 
   it("hold some 32 million characters at most, and each is counted as long as it is known", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const large = (): KnownStream => {
       const one = streamWith(1)
       const [authorization] = one.stream.state.authorizations.values()
@@ -98,22 +128,22 @@ describe("streams that a process knows", () => {
       return { ...one, stream: { ...one.stream, state: { ...one.stream.state, authorizations } } }
     }
     const again = large()
-    for (let times = 0; times < 100; times++) known.know("again", again)
-    known.know("doubted", large())
+    for (let times = 0; times < 100; times++) known.know("again", again, 0n)
+    known.know("doubted", large(), 0n)
     known.doubt("doubted", 0n)
-    for (let number = 0; number < 30; number++) known.know(`${number}`, large())
+    for (let number = 0; number < 30; number++) known.know(`${number}`, large(), 0n)
     const names = ["again", ...Array.from({ length: 40 }, (_, number) => `${number}`)]
     const found = () => names.filter((key) => known.find(key, store, 0n) !== undefined)
     assert.lengthOf(found(), 31)
-    for (let number = 30; number < 40; number++) known.know(`${number}`, large())
+    for (let number = 30; number < 40; number++) known.know(`${number}`, large(), 0n)
     assert.deepStrictEqual(found(), names.slice(-31))
   })
 
   it("are counted with their open reservations", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const one = streamWith(256)
     const names = Array.from({ length: 600 }, (_, number) => `${number}`)
-    for (const name of names) known.know(name, one)
+    for (const name of names) known.know(name, one, 0n)
     const found = names.filter((name) => known.find(name, store, 0n) !== undefined)
     // 64 authorizations have some 40,000 characters, 256 reservations 64,000.
     assert.isAbove(found.length, 250)
@@ -121,12 +151,12 @@ describe("streams that a process knows", () => {
   })
 
   it("are not kept once they are too old to be found", () => {
-    const known = makeKnownStreams()
+    const known = readAt(0n)
     const first = streamWith(0)
-    known.know("a", first)
-    known.know("b", streamWith(0, 0, 5n * SECOND))
+    known.know("a", first, 0n)
+    known.know("b", streamWith(0), 5n * SECOND)
     // At an instant at which it would have been found.
     assert.isUndefined(known.find("a", store, 0n))
-    assert.isDefined(known.find("b", store, 5n * SECOND))
+    assert.isDefined(known.find("b", store, 5n * SECOND - 1n))
   })
 })

@@ -1,4 +1,4 @@
-import { type Instant, laterOf, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { type Instant, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import type { StreamState } from "../mandate/MandateState.ts"
 import type { LoadedStream, MandateStore } from "../ports/MandateStore.ts"
 import { makeLeastRecentlySet } from "./LeastRecentlySet.ts"
@@ -11,8 +11,10 @@ const MAX_KNOWN_CHARACTERS = 32_000_000
 const RESERVATION_CHARACTERS = 250
 /** Authorizations of a stream that are known in full, the newest. */
 const MAX_KNOWN_AUTHORIZATIONS = 64
-/** How long after it was loaded a stream is decided on, in seconds: as long as a decision may wait to be recorded. */
+/** How long after this process loaded or recorded it last a stream is decided on, in seconds. */
 export const KNOWN_LIFETIME_SECONDS = 5n
+/** How old a reading of the store's clock may be, in seconds: as old as a decision that waits to be recorded. */
+export const READING_LIFETIME_SECONDS = 5n
 /** How long a stream is loaded each time after another process changed it, in seconds. */
 export const DOUBT_SECONDS = 1n
 
@@ -20,19 +22,31 @@ export const DOUBT_SECONDS = 1n
 export interface KnownStream {
   readonly store: MandateStore["Service"]
   readonly stream: LoadedStream
-  /** The store's clock when the stream was loaded, and the reading of this process's monotonic clock just after. */
-  readonly loaded: { readonly now: Instant; readonly at: bigint }
+}
+
+/** The store's clock when something was loaded, and the reading of this process's monotonic clock just after. */
+export interface ClockReading {
+  readonly store: MandateStore["Service"]
+  readonly now: Instant
+  readonly at: bigint
+}
+
+/** A stream that may be decided on. */
+export interface FoundStream {
+  readonly stream: LoadedStream
+  /** The store's clock by now, which is not less. */
+  readonly now: Instant
+  /** The store's clock when it was read last. */
+  readonly readAs: Instant
 }
 
 /** What this process knows of streams, each by the turn key of its mandate, for whoever has that turn. */
 export interface KnownStreams {
-  /** The stream, and the store's clock by now, which is not less, or nothing if it has to be loaded. */
-  readonly find: (
-    key: string,
-    store: MandateStore["Service"],
-    at: bigint
-  ) => (KnownStream & { readonly now: Instant }) | undefined
-  readonly know: (key: string, known: KnownStream) => void
+  /** The stream, or nothing if it has to be loaded. */
+  readonly find: (key: string, store: MandateStore["Service"], at: bigint) => FoundStream | undefined
+  readonly know: (key: string, known: KnownStream, at: bigint) => void
+  /** Every stream of the store is decided by its clock as it was read last, whichever stream that was for. */
+  readonly read: (reading: ClockReading) => void
   /** Another process has changed the stream. */
   readonly doubt: (key: string, at: bigint) => void
 }
@@ -62,15 +76,16 @@ const makeScale = () => {
   }
 }
 
+const isPast = (lifetimeSeconds: bigint, since: bigint, at: bigint): boolean =>
+  at - since >= lifetimeSeconds * NANOS_PER_SECOND
+
 export const makeKnownStreams = (): KnownStreams => {
   /** Those that were known least recently first. */
-  const streams = new Map<string, { readonly known: KnownStream; readonly weight: number }>()
+  const streams = new Map<string, KnownStream & { readonly at: bigint; readonly weight: number }>()
   const doubts = makeLeastRecentlySet<bigint>(MAX_KNOWN_STREAMS)
   const weightOf = makeScale()
   let held = 0
-
-  const isOld = ({ loaded }: KnownStream, at: bigint): boolean =>
-    at - loaded.at >= KNOWN_LIFETIME_SECONDS * NANOS_PER_SECOND
+  let reading: ClockReading | undefined
 
   const forget = (key: string): void => {
     held -= streams.get(key)?.weight ?? 0
@@ -79,29 +94,39 @@ export const makeKnownStreams = (): KnownStreams => {
 
   /** Forgets what is too old, and makes room. */
   const tidy = (at: bigint): void => {
-    for (const [key, { known }] of streams) {
+    for (const [key, known] of streams) {
       const isFull = streams.size > MAX_KNOWN_STREAMS || held > MAX_KNOWN_CHARACTERS
-      if (!isFull && !isOld(known, at)) return
+      if (!isFull && !isPast(KNOWN_LIFETIME_SECONDS, known.at, at)) return
       forget(key)
     }
   }
 
+  /** What this process decides on; what is absent, old or in doubt is loaded. */
+  const streamOf = (key: string, store: MandateStore["Service"], at: bigint): LoadedStream | undefined => {
+    const known = streams.get(key)
+    if (known?.store !== store || isPast(KNOWN_LIFETIME_SECONDS, known.at, at)) return undefined
+    const doubted = doubts.get(key)
+    return doubted === undefined || isPast(DOUBT_SECONDS, doubted, at) ? known.stream : undefined
+  }
+
   return {
     find: (key, store, at) => {
-      const known = streams.get(key)?.known
-      if (known === undefined || known.store !== store || isOld(known, at)) return undefined
-      const doubted = doubts.get(key)
-      if (doubted !== undefined && at - doubted < DOUBT_SECONDS * NANOS_PER_SECOND) return undefined
-      const { loaded, stream } = known
-      return { ...known, now: laterOf(loaded.now + (at - loaded.at), stream.head.occurredAt) }
+      const stream = streamOf(key, store, at)
+      if (stream === undefined || reading?.store !== store) return undefined
+      if (isPast(READING_LIFETIME_SECONDS, reading.at, at)) return undefined
+      const now = reading.now + (at - reading.at)
+      return now < stream.head.occurredAt ? undefined : { stream, now, readAs: reading.now }
     },
-    know: (key, known) => {
-      const state = newestOpen(known.stream.state)
+    know: (key, { store, stream }, at) => {
+      const state = newestOpen(stream.state)
       const weight = weightOf(state)
       forget(key)
-      streams.set(key, { known: { ...known, stream: { ...known.stream, state } }, weight })
+      streams.set(key, { store, stream: { ...stream, state }, at, weight })
       held += weight
-      tidy(known.loaded.at)
+      tidy(at)
+    },
+    read: (next) => {
+      reading = next
     },
     doubt: (key, at) => {
       forget(key)
