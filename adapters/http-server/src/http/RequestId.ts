@@ -6,11 +6,12 @@ export const REQUEST_ID_HEADER = "x-request-id"
 /** A random request id. */
 export const makeRequestId = (): string => randomUUID()
 
-const assigned = new WeakMap<object, string>()
+/** Where a message holds its id: a weak map would cost several times as much as the id. */
+const REQUEST_ID = Symbol("request id")
 
 /** The id of a message, the same for whoever asks: the routes, and what refuses a message that breaks off meanwhile. */
 export const requestIdOf = (message: object): string => {
-  const id = assigned.get(message) ?? makeRequestId()
-  assigned.set(message, id)
-  return id
+  const identified: { [REQUEST_ID]?: string } = message
+  identified[REQUEST_ID] ??= makeRequestId()
+  return identified[REQUEST_ID]
 }

@@ -1,0 +1,19 @@
+import { assert, describe, it } from "@effect/vitest"
+import { requestIdOf } from "./RequestId.ts"
+
+describe("requestIdOf", () => {
+  it("is the same for whoever asks, and another for each message", () => {
+    const message = { url: "/" }
+    const id = requestIdOf(message)
+    assert.match(id, /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/u)
+    assert.strictEqual(requestIdOf(message), id)
+    assert.notStrictEqual(requestIdOf({ url: "/" }), id)
+  })
+
+  it("is no member of the message that anybody lists or writes out", () => {
+    const message = { url: "/" }
+    requestIdOf(message)
+    assert.deepStrictEqual(Object.keys(message), ["url"])
+    assert.strictEqual(JSON.stringify(message), '{"url":"/"}')
+  })
+})
