@@ -1,4 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import fc from "fast-check"
+import ipaddr from "ipaddr.js"
 import { clientAddressOf, NO_PROXIES, networkOf, parseTrustedProxies } from "./ClientAddress.ts"
 
 const proxies = parseTrustedProxies("10.0.0.0/8, 192.0.2.1,2001:db8:1::/48")!
@@ -26,6 +28,19 @@ describe("clientAddressOf", () => {
 
   it("is the peer's without trusted proxies", () => {
     assert.strictEqual(clientAddressOf("127.0.0.1", "198.51.100.1", NO_PROXIES), "127.0.0.1")
+  })
+
+  it("is the shortest form of the address that the peer names in any form", () => {
+    const peer = fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.tuple(fc.constantFrom("::ffff:", "::FFFF:", "::"), fc.ipV4()).map((parts) => parts.join(""))
+    )
+    fc.assert(
+      fc.property(peer, (text) => {
+        assert.strictEqual(clientAddressOf(text, undefined, NO_PROXIES), ipaddr.process(text).toString())
+      })
+    )
   })
 
   it("counts by /64 in IPv6", () => {

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net"
+import { BlockList, isIP, isIPv4 } from "node:net"
 import ipaddr from "ipaddr.js"
 
 /** The proxies whose `X-Forwarded-For` is trusted. */
@@ -33,8 +33,14 @@ export const parseTrustedProxies = (text: string): TrustedProxies | undefined =>
 /** The forms with ports and brackets that some proxies write, such as `203.0.113.7:4711` and `[2001:db8::1]:4711`. */
 const WITH_PORT = /^(?:(\d[\d.]*)|\[([\da-f:.]+)\])(?::\d{1,5})?$/iu
 
+/** What precedes an IPv4 address as a socket that listens on IPv6 too names it. */
+const MAPPED = "::ffff:"
+
 /** Without a zone, and IPv4-mapped IPv6 addresses as IPv4. */
 const canonical = (text: string): string | undefined => {
+  // Nearly all peers, and IPv4 has no other form.
+  const bare = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text
+  if (isIPv4(bare)) return bare
   const [, v4, v6] = WITH_PORT.exec(text) ?? []
   const address = (v4 ?? v6 ?? text).split("%")[0]!
   return isIP(address) === 0 ? undefined : ipaddr.process(address).toString()
