@@ -34,19 +34,20 @@ export const CurrentRequest = Context.Reference<RequestFacts>("@svc/http-server/
 })
 
 /** The log annotations of a request; absent facts are left out. */
-export const annotationsOf = (facts: RequestFacts): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries({
-      request_id: facts.requestId,
-      client_request_id: facts.clientRequestId,
-      trace_id: facts.trace?.traceId,
-      span_id: facts.trace?.spanId,
-      route: facts.route,
-      problem: facts.problem,
-      organization_id: facts.organizationId,
-      api_key_id: facts.apiKeyId,
-      mandate_id: facts.mandateId,
-      authorization_id: facts.authorizationId,
-      approval_session_id: facts.approvalSessionId
-    }).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  )
+export const annotationsOf = (facts: RequestFacts): Record<string, string> => {
+  const annotations: Record<string, string> = { request_id: facts.requestId }
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined) annotations[name] = value
+  }
+  add("client_request_id", facts.clientRequestId)
+  add("trace_id", facts.trace?.traceId)
+  add("span_id", facts.trace?.spanId)
+  add("route", facts.route)
+  add("problem", facts.problem)
+  add("organization_id", facts.organizationId)
+  add("api_key_id", facts.apiKeyId)
+  add("mandate_id", facts.mandateId)
+  add("authorization_id", facts.authorizationId)
+  add("approval_session_id", facts.approvalSessionId)
+  return annotations
+}
