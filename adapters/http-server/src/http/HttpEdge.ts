@@ -122,15 +122,21 @@ const below = (target: string, mountPath: string): string => {
   return rest === "" || rest.startsWith("?") ? `/${rest}` : rest
 }
 
+const ENDS_OF_PATH = /[;#]/u
+
+const withLiteralEnds = (target: string): string => {
+  const [path, ...query] = target.split("?")
+  const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
+  return [literal, ...query].join("?")
+}
+
 /** Takes the mount path away, and escapes semicolons and number signs, at which the route table would end the path. */
 const withLiteralPath = (
   request: HttpServerRequest.HttpServerRequest,
   mountPath: string
 ): HttpServerRequest.HttpServerRequest => {
   const target = below(targetOf(request), mountPath)
-  const [path, ...query] = target.split("?")
-  const literal = path!.replaceAll(";", "%3B").replaceAll("#", "%23")
-  const url = [literal, ...query].join("?")
+  const url = ENDS_OF_PATH.test(target) ? withLiteralEnds(target) : target
   return url === request.url ? request : request.modify({ url })
 }
 
