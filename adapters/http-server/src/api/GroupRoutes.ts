@@ -10,6 +10,7 @@ import { CurrentRequest, type RequestFacts } from "../http/CurrentRequest.ts"
 import { type HttpRoute, httpRoute, type RoutedRequest } from "../http/HttpRoute.ts"
 import type { Refused } from "../http/ProblemResponse.ts"
 import { refusing } from "../http/ProblemResponse.ts"
+import type { PathParameters } from "../http/RouteTable.ts"
 import { streamedResponse, unsharedResponse } from "../http/SharedResponse.ts"
 import { type Answer, BodyBytes, BodyStream, JsonText } from "./Answer.ts"
 import { type AdmittedRequest, apiGate, type GateServices, JSON_MEDIA_TYPE } from "./ApiGate.ts"
@@ -77,31 +78,33 @@ const handleEndpoint = (endpoint: HttpApiEndpoint.Top, handler: AnyHandler) => {
     const facts = yield* CurrentRequest
     noteParams(facts, params)
     const admitted = yield* gate(request)
-    const program = refusing(handler(callOf({ params, request }, admitted)))
+    const program = refusing(handler(new AdmittedCall({ params, request }, admitted)))
     const answer = yield* isWrite ? Effect.uninterruptible(program) : program
     noteResource(facts, answer.body)
     return respond(answer)
   })
 }
 
-const callOf = (
-  { params, request }: RoutedRequest,
-  admitted: AdmittedRequest
-): Call<HttpApiEndpoint.Top> => ({
-  params,
-  headers: request.headers,
-  query: admitted.query,
-  get organization() {
-    return callerOf(admitted)
-  },
-  get write() {
-    return {
-      organization: callerOf(admitted),
-      idempotencyKey: admitted.idempotencyKey,
-      body: admitted.body
-    }
+/** An admitted request as a call. */
+class AdmittedCall implements Call<HttpApiEndpoint.Top> {
+  readonly params: PathParameters
+  readonly headers: Headers.Headers
+  readonly query: unknown
+  readonly #admitted: AdmittedRequest
+  constructor({ params, request }: RoutedRequest, admitted: AdmittedRequest) {
+    this.params = params
+    this.headers = request.headers
+    this.query = admitted.query
+    this.#admitted = admitted
   }
-})
+  get organization(): Organization {
+    return callerOf(this.#admitted)
+  }
+  get write(): WriteRequest {
+    const { body, idempotencyKey } = this.#admitted
+    return { organization: this.organization, idempotencyKey, body }
+  }
+}
 
 const callerOf = (admitted: AdmittedRequest): Organization => {
   if (admitted.organization === undefined) throw new Error("a route without an API key has no organization")
