@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import { makeLeastRecentlySet } from "@svc/domain/engine/LeastRecentlySet"
 import { Clock, Context, Effect, Layer } from "effect"
 import { networkOf } from "../http/ClientAddress.ts"
@@ -42,7 +42,7 @@ export const layerOff: Layer.Layer<FailedCredentials> = Layer.succeed(
 )
 
 /** Credentials are remembered by digest, never in the clear. */
-const digest = (credential: string): string => createHash("sha256").update(credential).digest("base64url")
+const digest = (credential: string): string => hash("sha256", credential, "base64url")
 
 /** Counts in this process, with one bucket for each IPv4 address or IPv6 /64. */
 export const layer = (rate: Rate = FAILED_CREDENTIALS_RATE): Layer.Layer<FailedCredentials> =>
@@ -63,11 +63,11 @@ export const layer = (rate: Rate = FAILED_CREDENTIALS_RATE): Layer.Layer<FailedC
       remember: (credential) => Effect.sync(() => valid.set(digest(credential), true)),
       lookUp: (credential, look, isInvalid) =>
         Effect.gen(function* () {
-          const address = networkOf((yield* CurrentRequest).clientAddress)
+          const { clientAddress } = yield* CurrentRequest
           const key = credential === undefined ? undefined : digest(credential)
-          if (key === undefined || !valid.has(key)) yield* refuseExhausted(address)
+          if (key === undefined || !valid.has(key)) yield* refuseExhausted(networkOf(clientAddress))
           const countFailure = Effect.map(now, (instant) => {
-            buckets.spend(address, instant)
+            buckets.spend(networkOf(clientAddress), instant)
             if (key !== undefined) valid.delete(key)
           })
           const found = yield* Effect.tapError(look, (failure) =>
