@@ -88,6 +88,8 @@ interface Caller {
   readonly scopes: ReadonlyArray<ApiKeyScope>
   /** What its rate is counted by. */
   readonly rateKey: string
+  /** Absent where a host has authenticated the request. */
+  readonly apiKeyId?: string
 }
 
 const authenticate = Effect.fnUntraced(function* (
@@ -100,6 +102,7 @@ const authenticate = Effect.fnUntraced(function* (
     : Effect.flatMap(refusing(byHost(request)), callerOfHost)
   const facts = yield* CurrentRequest
   facts.organizationId = caller.organization.id
+  if (caller.apiKeyId !== undefined) facts.apiKeyId = caller.apiKeyId
   if (!caller.scopes.includes(scope)) {
     return yield* new Refused({
       code: "scope_insufficient",
@@ -109,16 +112,22 @@ const authenticate = Effect.fnUntraced(function* (
   return caller
 })
 
-const authenticateByKey = Effect.fnUntraced(function* ({ authorization }: Headers.Headers) {
-  const failures = yield* FailedCredentials
+const authenticateByKey = ({
+  authorization
+}: Headers.Headers): Effect.Effect<Caller, Refused, Deployment | Organizations | FailedCredentials> => {
   const key = BEARER.exec(authorization ?? "")?.[1]
-  const { apiKey, organization } = yield* failures.lookUp(key, findHolder(key), isInvalidKey)
-  const facts = yield* CurrentRequest
-  facts.apiKeyId = apiKey.id
-  return { organization, scopes: apiKey.scopes, rateKey: apiKey.id }
-})
+  const found = Effect.flatMap(FailedCredentials, ({ lookUp }) => lookUp(key, findHolder(key), isInvalidKey))
+  return Effect.map(found, ({ apiKey, organization }) => ({
+    organization,
+    scopes: apiKey.scopes,
+    rateKey: apiKey.id,
+    apiKeyId: apiKey.id
+  }))
+}
 
-const callerOfHost = Effect.fnUntraced(function* (caller: HostCaller | undefined) {
+const callerOfHost = Effect.fnUntraced(function* (
+  caller: HostCaller | undefined
+): Effect.fn.Return<Caller, Refused, Deployment | Organizations> {
   if (caller === undefined) return yield* new Refused({ code: "authentication_required" })
   const found = Effect.catchTag(organizationOnRecord(caller.organization), "OrganizationUnknown", () =>
     Effect.die(new Error("the host authenticated a request for an organization that does not exist"))
@@ -127,11 +136,11 @@ const callerOfHost = Effect.fnUntraced(function* (caller: HostCaller | undefined
   return { organization, scopes: caller.scopes, rateKey: organization.id }
 })
 
-const findHolder = Effect.fnUntraced(function* (key: string | undefined) {
-  if (key === undefined) return yield* new Refused({ code: "authentication_required" })
-  if (key.length > MAX_API_KEY_CHARACTERS) return yield* new Refused({ code: "api_key_invalid" })
-  return yield* refusing(authenticateApiKey(Redacted.make(key, { label: "api_key" })))
-})
+const findHolder = (key: string | undefined) => {
+  if (key === undefined) return Effect.fail(new Refused({ code: "authentication_required" }))
+  if (key.length > MAX_API_KEY_CHARACTERS) return Effect.fail(new Refused({ code: "api_key_invalid" }))
+  return refusing(authenticateApiKey(Redacted.make(key, { label: "api_key" })))
+}
 
 const isInvalidKey = ({ code }: Refused): boolean =>
   code === "authentication_required" || code === "api_key_invalid"
