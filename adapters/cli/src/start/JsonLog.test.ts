@@ -76,7 +76,10 @@ describe("JsonLog", () => {
   it.live("writes the lines of one turn of the event loop at once, in order", () =>
     Effect.gen(function* () {
       const written: Array<string> = []
-      const write = vi.spyOn(console, "log").mockImplementation((text) => void written.push(text))
+      const write = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
+        written.push(String(text))
+        return true
+      })
       yield* Effect.forEach(["first", "second", "third"], (message) => Effect.logInfo(message)).pipe(
         Effect.provide(JsonLog.layer("Info"))
       )
@@ -84,7 +87,11 @@ describe("JsonLog", () => {
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       write.mockRestore()
       assert.lengthOf(written, 1)
-      const lines = written[0]!.split("\n").map((line) => JSON.parse(line) as LogLine)
+      assert.match(written[0]!, /\}\n$/u)
+      const lines = written[0]!
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as LogLine)
       assert.deepStrictEqual(
         lines.map(({ message }) => message),
         ["first", "second", "third"]

@@ -22,12 +22,15 @@ let waiting: Array<string> = []
 
 const writeWaiting = (): void => {
   if (waiting.length === 0) return
-  const lines = waiting.join("\n")
+  const lines = `${waiting.join("\n")}\n`
   waiting = []
-  console.log(lines)
+  process.stdout.write(lines)
 }
 
-/** Writes all lines of a turn of the event loop at once: each write is a system call. */
+/**
+ * Writes all lines of a turn of the event loop at once: each write is a system call. Not through the console, which would
+ * format them and note them for an inspector first.
+ */
 const writeLater = (text: string): void => {
   if (waiting.length === 0) setImmediate(writeWaiting)
   waiting.push(text)
