@@ -23,6 +23,8 @@ const unknownParameterDetail = (names: ReadonlyArray<string>): string =>
     ? NO_QUERY_DETAIL
     : `The query has a parameter that this route does not take; it takes ${names.join(", ")}.`
 
+const NO_PARAMETERS = Result.succeed(Object.freeze({}))
+
 const refuseValue = (name: string, rule = "is not valid") => refuse(`The parameter ${name}: ${rule}.`)
 
 /** A decoder of the query of a URL by the endpoint's schema, a struct; absent for a route without parameters (part 2). */
@@ -33,6 +35,7 @@ export const queryDecoder = (
     schema === undefined ? Result.succeed : Schema.decodeUnknownResult(schema as Schema.Codec<unknown>)
   const names = schema === undefined ? [] : parameterNames(schema)
   return (url) => {
+    if (schema === undefined && !url.includes("?")) return NO_PARAMETERS
     const query = parseQuery(url)
     if (query === undefined) return refuse("The query is malformed or repeats a parameter.")
     if (Object.keys(query).some((name) => !names.includes(name))) return refuse(unknownParameterDetail(names))
