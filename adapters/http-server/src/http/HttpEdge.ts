@@ -41,14 +41,13 @@ export const httpEdge = <Route extends HttpRoute<unknown>>(
   unread: UnreadResponses = makeUnreadResponses()
 ): Effect.Effect<Response, never, RouteServices<Route> | HttpServerRequest.HttpServerRequest> => {
   const table = makeRouteTable(routes as ReadonlyArray<HttpRoute<RouteServices<Route>>>)
+  const common = Object.entries(options.headers)
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (received) => {
     const request = withLiteralPath(received, options.mountPath ?? "")
     const match = table.find(request.method, request.url)
     const facts = factsOf(options, received, match._tag === "NotFound" ? undefined : match.template)
     return responseTo(match, request, facts).pipe(
-      Effect.map((response) =>
-        withHeaders(boundUnread(response, request, unread, facts), options.headers, facts)
-      ),
+      Effect.map((response) => withHeaders(boundUnread(response, request, unread, facts), common, facts)),
       (response) => logRequest(response, request, facts),
       (response) => observeRequest(response, request, facts),
       Effect.provideService(CurrentRequest, facts),
@@ -254,17 +253,19 @@ const boundUnread = (
   return verdict === "counted" ? response : respondWithProblem(UNREAD_REFUSALS[verdict], facts)
 }
 
-const withHeaders = (
-  response: Response,
-  headers: Readonly<Record<string, string>>,
-  facts: RequestFacts
-): Response =>
-  HttpServerResponse.setHeaders(response, {
-    ...headers,
-    ...facts.rateLimit,
-    ...response.headers,
-    [REQUEST_ID_HEADER]: facts.requestId
-  })
+type Header = readonly [name: string, value: string]
+
+/** Adds the headers of every response after those that this one has of its own, which win. */
+const withHeaders = (response: Response, common: ReadonlyArray<Header>, facts: RequestFacts): Response => {
+  const added: Array<Header> = []
+  const add = (header: Header) => {
+    if (!(header[0] in response.headers)) added.push(header)
+  }
+  common.forEach(add)
+  if (facts.rateLimit !== undefined) Object.entries(facts.rateLimit).forEach(add)
+  added.push([REQUEST_ID_HEADER, facts.requestId])
+  return HttpServerResponse.setHeaders(response, added)
+}
 
 const NANOS_PER_MICROSECOND = 1000n
 const MICROSECONDS_PER_MILLISECOND = 1000
@@ -296,21 +297,21 @@ const logRequest = <R>(
   request: HttpServerRequest.HttpServerRequest,
   facts: RequestFacts
 ): Effect.Effect<Response, never, R> =>
-  Effect.flatMap(Clock.currentTimeNanos, (began) =>
-    Effect.onExit(answered, (exit) =>
-      Effect.flatMap(Clock.currentTimeNanos, (ended) =>
-        Effect.logInfo("request").pipe(
-          Effect.annotateLogs({
-            ...annotationsOf(facts),
-            method: request.method,
-            ...clientAnnotations(facts, request.headers["user-agent"]),
-            status: statusOf(exit, request),
-            duration_ms: Number((ended - began) / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
-          })
-        )
+  Clock.clockWith((clock) => {
+    const began = clock.currentTimeNanosUnsafe()
+    return Effect.onExit(answered, (exit) => {
+      const nanos = clock.currentTimeNanosUnsafe() - began
+      return Effect.logInfo("request").pipe(
+        Effect.annotateLogs({
+          ...annotationsOf(facts),
+          method: request.method,
+          ...clientAnnotations(facts, request.headers["user-agent"]),
+          status: statusOf(exit, request),
+          duration_ms: Number(nanos / NANOS_PER_MICROSECOND) / MICROSECONDS_PER_MILLISECOND
+        })
       )
-    )
-  )
+    })
+  })
 
 /** Tells the observer, if there is one, when the request begins and how it ends. */
 const observeRequest = <R>(

@@ -225,6 +225,33 @@ describe("the edge of a listener (part 2)", () => {
     )
   }
 
+  for (const [method, body] of [
+    ["GET", '{"thing_id":"\u00fc"}'],
+    ["HEAD", ""]
+  ] as const) {
+    it.live(`sends these bytes in answer to ${method}`, () =>
+      Effect.gen(function* () {
+        const { port } = yield* start()
+        const request = `${method} /v1/things/%C3%BC HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+        const answer = yield* Effect.promise(() => exchange(port, request))
+        const constant = answer
+          .replace(/(?<=x-request-id: )[\da-f-]{36}/u, "(id)")
+          .replace(/(?<=Date: )[^\r]+/u, "(date)")
+        assert.deepStrictEqual(constant.split("\r\n"), [
+          "HTTP/1.1 200 OK",
+          "content-type: application/json",
+          "content-length: 17",
+          "cache-control: no-store",
+          "x-request-id: (id)",
+          "Date: (date)",
+          "Connection: close",
+          "",
+          body
+        ])
+      })
+    )
+  }
+
   it.live("answers HEAD as GET, without the body", () =>
     Effect.gen(function* () {
       const { port } = yield* start()
