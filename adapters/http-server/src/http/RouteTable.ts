@@ -38,6 +38,11 @@ export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/gu, 
 
 const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/")
 
+const withoutQuery = (url: string): string => {
+  const start = url.indexOf("?")
+  return start === -1 ? url : url.slice(0, start)
+}
+
 /** Intermediaries remove these segments, so a parameter with such a value must be escaped. */
 const DOT_SEGMENTS = new Set([".", ".."])
 
@@ -57,7 +62,7 @@ interface Entry<A> {
 }
 
 const matchesTemplate = ({ segments }: Entry<unknown>, url: string): boolean => {
-  const sent = segmentsOf(url.split("?")[0]!)
+  const sent = segmentsOf(withoutQuery(url))
   return (
     (segments.at(-1) === WILDCARD || sent.length === segments.length) &&
     segments.every((segment, index) => matchesLiterally(segment, sent[index]))
@@ -77,7 +82,8 @@ export const makeRouteTable = <A extends Route>(routes: ReadonlyArray<A>): Route
     const found = finder.find(method, url)
     if (found === undefined || !matchesTemplate(found.handler, url)) return undefined
     // An empty parameter would make a path with a trailing slash match.
-    return Object.values(found.params).includes("") ? undefined : found
+    for (const name in found.params) if (found.params[name] === "") return undefined
+    return found
   }
   const allowed = (url: string): ReadonlyArray<string> =>
     [...methods].filter((method) => lookUp(method, url) !== undefined)
