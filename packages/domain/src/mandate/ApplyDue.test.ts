@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
 import {
   after,
   approve,
@@ -192,4 +193,34 @@ it("activation comes before an expiry that is due at the same instant (part 4)",
   const atStart = open.map((reservation) => ({ ...reservation, expiresAt: STARTS }))
   assert.strictEqual(nextTransition({ ...scheduled.stream, open: atStart })?.fact.type, "mandate.activated")
   assert.strictEqual(nextTransition({ ...active.stream, open: atStart })?.fact.type, "authorization.expired")
+})
+
+it("what is due next is the least by instant, then activation, then expiries by creation, then the end (part 4)", () => {
+  const { open } = after(active, propose(1, { window: 60 }), STARTS).stream
+  const instants = [DEADLINE, STARTS, ENDS].flatMap((own) => [own - 1n, own, own + 1n])
+  const story = fc.constantFrom(pending, scheduled, active, after(active, revoke(), STARTS))
+  fc.assert(
+    fc.property(story, fc.array(fc.constantFrom(...instants), { maxLength: 4 }), ({ stream }, expiries) => {
+      const { mandate } = stream
+      const candidates = [
+        ...(mandate.state === "PENDING_APPROVAL" ? [[DEADLINE, 2, "mandate.expired"] as const] : []),
+        ...(mandate.state === "SCHEDULED" ? [[STARTS, 0, "mandate.activated"] as const] : []),
+        ...(mandate.state === "ACTIVE" ? [[ENDS, 2, "mandate.expired"] as const] : []),
+        ...expiries.map((at, index) => [at, 1, authorizationId(index)] as const)
+      ]
+      // A stable sort, so that those of one instant and rank stay in order of creation.
+      const [first] = candidates.sort(([at, rank], [otherAt, otherRank]) =>
+        at === otherAt ? rank - otherRank : at < otherAt ? -1 : 1
+      )
+      const reserved = expiries.map((expiresAt, index) => ({
+        ...open[0]!,
+        id: authorizationId(index),
+        expiresAt
+      }))
+      const next = nextTransition({ ...stream, open: reserved })
+      const named = next && "authorization_id" in next.fact ? next.fact.authorization_id : next?.fact.type
+      assert.deepStrictEqual([next?.at, named], [first?.[0], first?.[2]])
+      assert.strictEqual(nextDueOf({ ...stream, open: reserved }), first?.[0])
+    })
+  )
 })

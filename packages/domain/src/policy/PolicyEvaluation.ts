@@ -224,6 +224,7 @@ const budgetReasons = (
         pointer: `${at}/max_executions`
       })
     ]
+    if (exceeded.length === 0) continue
     const resets = { period: pinned.period, resets_at: formatNanos(pinned.endsAt) }
     reasons.push(...exceeded.map((reason) => ({ ...reason, ...resets })))
   }
