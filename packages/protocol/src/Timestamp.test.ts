@@ -136,6 +136,55 @@ describe("a written timestamp (part 1)", () => {
   })
 })
 
+/** The rule of part 1 as digits and calendar, without a `Date`: days since 1970 by the civil calendar. */
+const daysOf = (year: number, month: number, day: number): number => {
+  const shifted = month <= 2 ? year - 1 : year
+  const era = Math.floor(shifted / 400)
+  const ofEra = shifted - era * 400
+  const ofYear = Math.floor((153 * (month + (month > 2 ? -3 : 9)) + 2) / 5) + day - 1
+  return era * 146_097 + ofEra * 365 + Math.floor(ofEra / 4) - Math.floor(ofEra / 100) + ofYear - 719_468
+}
+
+describe("a timestamp and its instant (part 1)", () => {
+  const parts = fc.record({
+    year: fc.integer({ min: 1, max: 9999 }),
+    month: fc.integer({ min: 1, max: 12 }),
+    day: fc.integer({ min: 1, max: 28 }),
+    hour: fc.integer({ min: 0, max: 23 }),
+    minute: fc.integer({ min: 0, max: 59 }),
+    second: fc.integer({ min: 0, max: 59 }),
+    fraction: fc.stringMatching(/^[0-9]{0,9}$/u)
+  })
+  it("are those of the calendar, whichever digits are given", () => {
+    fc.assert(
+      fc.property(parts, ({ day, fraction, hour, minute, month, second, year }) => {
+        const two = (part: number) => `${part}`.padStart(2, "0")
+        const toSecond = `${`${year}`.padStart(4, "0")}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}`
+        const seconds = BigInt(daysOf(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+        const nanos = fraction.padEnd(9, "0")
+        const instant = seconds * NANOS_PER_SECOND + BigInt(nanos)
+        assert.strictEqual(formatNanos(instant), `${toSecond}.${nanos}Z`)
+        const given = fraction === "" ? `${toSecond}Z` : `${toSecond}.${fraction}Z`
+        assert.strictEqual(parseTimestamp(given), year < 2000 ? undefined : instant)
+      })
+    )
+  })
+
+  it("is refused with any character changed to one that has no place there", () => {
+    const text = "2026-11-28T09:00:00.123456789Z"
+    fc.assert(
+      fc.property(
+        fc.nat(text.length - 1),
+        fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+        (at, other) => {
+          fc.pre(!/^\d$/u.test(other) && other !== text[at])
+          assert.isUndefined(parseTimestamp(text.slice(0, at) + other + text.slice(at + 1)))
+        }
+      )
+    )
+  })
+})
+
 describe("a stored timestamp (part 1)", () => {
   it.each([
     ["2026-12-01T00:00:00Z", "2026-12-01T00:00:00Z"],

@@ -15,7 +15,18 @@ const FIRST_YEAR_IN_REQUESTS = 2000
 const FIRST_WRITABLE = -62_135_596_800n * NANOS_PER_SECOND
 const END_OF_WRITABLE = 253_402_300_800n * NANOS_PER_SECOND
 
-const FORM = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?Z$/u
+const FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/u
+/** Where the digits of the fraction begin in that form. */
+const FRACTION_START = "2026-01-01T00:00:00.".length
+
+const DIGIT_0 = 0x30
+
+/** The number that the digits of a text from one index to before another are; 0 of none. */
+const numberAt = (text: string, from: number, to: number): number => {
+  let number = 0
+  for (let index = from; index < to; index++) number = 10 * number + text.charCodeAt(index) - DIGIT_0
+  return number
+}
 
 const isLeapYear = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 
@@ -30,58 +41,55 @@ const daysInMonth = (year: number, month: number): number => {
  * offsets and leap seconds too, gives `undefined`.
  */
 export const parseTimestamp = (text: string): Instant | undefined => {
-  const fields = FORM.exec(text)
-  if (fields === null) return undefined
-  const [year, month, day, hour, minute, second] = fields.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number
-  ]
+  // Timestamps are read several times for each request, so the form is only tested and no part of it is cut out.
+  if (!FORM.test(text)) return undefined
+  const year = numberAt(text, 0, 4)
+  const month = numberAt(text, 5, 7)
+  const day = numberAt(text, 8, 10)
+  const hour = numberAt(text, 11, 13)
+  const minute = numberAt(text, 14, 16)
+  const second = numberAt(text, 17, 19)
   if (year < FIRST_YEAR_IN_REQUESTS || month < 1 || month > 12) return undefined
   if (day < 1 || day > daysInMonth(year, month)) return undefined
   if (hour > 23 || minute > 59 || second > 59) return undefined
   const milliseconds = Date.UTC(year, month - 1, day, hour, minute, second)
-  const fraction = (fields[7] ?? "").padEnd(FRACTION_DIGITS, "0")
-  return BigInt(milliseconds) * NANOS_PER_MILLISECOND + BigInt(fraction)
+  const end = text.length - 1
+  const missing = FRACTION_START + FRACTION_DIGITS - end
+  const nanos = numberAt(text, FRACTION_START, end) * 10 ** missing
+  return BigInt(milliseconds) * NANOS_PER_MILLISECOND + BigInt(nanos)
 }
 
 /** Whether an instant is of the years 0001 to 9999, which RFC 3339 can write. */
 export const isWritableInstant = (instant: Instant): boolean =>
   instant >= FIRST_WRITABLE && instant < END_OF_WRITABLE
 
-/** Date and time to the second, and the nine digits of the fraction. */
-const write = (instant: Instant): readonly [seconds: string, fraction: string] => {
-  if (!isWritableInstant(instant)) {
-    throw new RangeError("an instant outside of the years 0001 to 9999 has no RFC 3339 form")
-  }
-  const nanos = ((instant % NANOS_PER_SECOND) + NANOS_PER_SECOND) % NANOS_PER_SECOND
-  const seconds = (instant - nanos) / NANOS_PER_SECOND
-  const dateTime = new Date(Number(seconds) * MILLISECONDS_PER_SECOND).toISOString().slice(0, 19)
-  return [dateTime, nanos.toString().padStart(FRACTION_DIGITS, "0")]
-}
-
-/**
- * Writes an instant of the years 0001 to 9999 as RFC 3339 UTC, the fraction without trailing zeros and
- * absent when zero. Throws a `RangeError` outside of those years.
- */
-export const formatInstant = (instant: Instant): string => {
-  const [seconds, fraction] = write(instant)
-  const digits = fraction.replace(/0+$/u, "")
-  return digits === "" ? `${seconds}Z` : `${seconds}.${digits}Z`
-}
+const padded = (number: number, digits: number): string => String(number).padStart(digits, "0")
 
 /**
  * Writes an instant with exactly nine fraction digits. The one rule of responses, events and evidence (part 1): so is every
  * timestamp that the service sets, whether it says when something happened or until when something holds. One that a caller
  * gave is shown as given, less trailing zeros of its fraction ({@link normalizeTimestamp}), and so where it stands for
- * another: an `execute_before` that is the end of the window, a deadline that is it by default.
+ * another: an `execute_before` that is the end of the window, a deadline that is it by default. Throws a `RangeError` outside
+ * of the years 0001 to 9999.
  */
 export const formatNanos = (instant: Instant): string => {
-  const [seconds, fraction] = write(instant)
-  return `${seconds}.${fraction}Z`
+  if (!isWritableInstant(instant)) {
+    throw new RangeError("an instant outside of the years 0001 to 9999 has no RFC 3339 form")
+  }
+  // Division of bigints rounds to zero, which before 1970 is up.
+  const sinceSecond = instant % NANOS_PER_SECOND
+  const nanos = sinceSecond < 0n ? sinceSecond + NANOS_PER_SECOND : sinceSecond
+  const seconds = Number((instant - nanos) / NANOS_PER_SECOND)
+  // Field by field, which takes less than half the time of `toISOString`.
+  const date = new Date(seconds * MILLISECONDS_PER_SECOND)
+  const year = padded(date.getUTCFullYear(), 4)
+  const month = padded(date.getUTCMonth() + 1, 2)
+  const day = padded(date.getUTCDate(), 2)
+  const hour = padded(date.getUTCHours(), 2)
+  const minute = padded(date.getUTCMinutes(), 2)
+  const second = padded(date.getUTCSeconds(), 2)
+  const fraction = padded(Number(nanos), FRACTION_DIGITS)
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction}Z`
 }
 
 /** The same timestamp text less trailing zeros of its fraction: how a caller's is stored (part 1). */
@@ -91,6 +99,12 @@ export const normalizeTimestamp = (text: string): string => {
   const digits = text.slice(point + 1, -1).replace(/0+$/u, "")
   return digits === "" ? `${text.slice(0, point)}Z` : `${text.slice(0, point)}.${digits}Z`
 }
+
+/**
+ * Writes an instant of the years 0001 to 9999 as RFC 3339 UTC, the fraction without trailing zeros and
+ * absent when zero. Throws a `RangeError` outside of those years.
+ */
+export const formatInstant = (instant: Instant): string => normalizeTimestamp(formatNanos(instant))
 
 /** The later of two instants. */
 export const laterOf = (left: Instant, right: Instant): Instant => (left > right ? left : right)
