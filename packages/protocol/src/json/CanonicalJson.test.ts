@@ -68,6 +68,66 @@ describe("canonical JSON (part 1)", () => {
     for (const value of impossible) assert.throws(() => canonicalJson(value as JsonValue), TypeError)
   })
 
+  it("throws on it beside any other names, too", () => {
+    for (const name of ["a", "0", "__proto__"]) {
+      for (const impossible of [undefined, Number.NaN, 1n, "\ud800", [undefined], { b: undefined }]) {
+        const value = { [name]: 1, z: impossible }
+        assert.throws(() => canonicalJson(value as unknown as JsonValue), TypeError)
+      }
+      assert.throws(() => canonicalJson({ [name]: 1, "\udc00": 1 }), TypeError)
+    }
+    assert.throws(() => canonicalJson([{ 0: 1 }, new Array(1)] as JsonValue), TypeError)
+  })
+
+  it("is the text of each member in the order of their names, whatever these are", () => {
+    const name = fc.oneof(
+      fc.constantFrom(
+        "",
+        "-",
+        "0",
+        "00",
+        "10",
+        "9",
+        "1e3",
+        "01",
+        "4294967295",
+        "a",
+        "B",
+        "\u00e9",
+        "\ufb33",
+        "\u{1f600}"
+      ),
+      fc.constantFrom(
+        "__proto__",
+        "constructor",
+        "toString",
+        "toJSON",
+        "valueOf",
+        "length",
+        '"',
+        "\\",
+        "\n",
+        "\u2028"
+      ),
+      fc.string({ unit: "grapheme", maxLength: 3 })
+    )
+    const { tree } = fc.letrec<{ readonly tree: JsonValue }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.jsonValue({ maxDepth: 0, stringUnit: "binary" }) as fc.Arbitrary<JsonValue>,
+        fc.array(tie("tree"), { maxLength: 3 }),
+        fc.dictionary(name, tie("tree"), { maxKeys: 20 }) as fc.Arbitrary<JsonValue>
+      )
+    }))
+    const written = (value: JsonValue): string => {
+      if (Array.isArray(value)) return `[${value.map(written).join(",")}]`
+      if (typeof value !== "object" || value === null) return JSON.stringify(value)
+      const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1))
+      return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${written(member)}`).join(",")}}`
+    }
+    fc.assert(fc.property(tree, (value) => assert.strictEqual(canonicalJson(value), written(value))))
+  })
+
   it("parses back to the same value and does not depend on the order of members", () => {
     const tree = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }) as fc.Arbitrary<JsonValue>
     const reversed = (value: JsonValue): JsonValue => {
