@@ -11,9 +11,7 @@ import { faultOf, isObject } from "./Shape.ts"
 const sealed = (event: JsonObject): { readonly hash: string; readonly bytes: number } | undefined => {
   const { hash: _, ...rest } = event
   // A lone surrogate has no UTF-8, and no event of the service holds U+0000.
-  if (illFormedStrings(rest, 1).length > 0) return undefined
-  const { hash, text } = sealEventText(rest)
-  return { hash, bytes: new TextEncoder().encode(text).length }
+  return illFormedStrings(rest, 1).length > 0 ? undefined : sealEventText(rest)
 }
 
 /** Where a chain goes on: after the last event that is known. */

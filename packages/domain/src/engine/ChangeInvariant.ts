@@ -1,4 +1,4 @@
-import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { utf8Length } from "@svc/protocol/Text"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import type { StreamHead } from "../mandate/MandateState.ts"
 import { agreesWithText, type SealedEvent } from "../mandate/SealedEvent.ts"
@@ -55,7 +55,7 @@ const following = (head: StreamHead | undefined, event: SealedEvent): StreamHead
   if (occurredAt === undefined || (head !== undefined && occurredAt < head.occurredAt)) {
     return "an event lies before the one that it follows"
   }
-  const bytes = (head?.bytes ?? 0) + utf8ToBytes(event.text).length
+  const bytes = (head?.bytes ?? 0) + utf8Length(event.text)
   return { seq: event.seq, hash: event.hash, occurredAt, bytes }
 }
 

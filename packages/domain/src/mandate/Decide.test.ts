@@ -628,6 +628,7 @@ describe("limits of a mandate", () => {
     // How many events must still fit behind: of the open reservations, of a new one, and of the mandate.
     for (const [story, command, closing] of [
       [active, propose(3), 2],
+      [active, propose(3, { attributes: { title: "Bücher 📚", "10": '"\n' } }), 2],
       [twoOpen, propose(3), 4],
       [twoOpen, propose(3, { amount: 9999 }), 3]
     ] as const) {

@@ -1,4 +1,3 @@
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import type {
   CancellationBody,
   CommitBody,
@@ -7,9 +6,8 @@ import type {
 } from "@svc/protocol/Authorization"
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { openingMatches } from "@svc/protocol/evidence/Commitment"
-import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
-import type { JsonValue } from "@svc/protocol/json/Json"
 import type { MandateStateName } from "@svc/protocol/Mandate"
+import { utf8Length } from "@svc/protocol/Text"
 import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
 import { Result } from "effect"
 import type { ApprovalRecord } from "../approval/ApprovalStatement.ts"
@@ -109,7 +107,8 @@ const leadFault = (member: string): Verdict =>
 
 /** Whether the journal has room for one more event beside those that will close the mandate and its open reservations. */
 const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {
-  const event = utf8ToBytes(canonicalJson(data as JsonValue)).length + CLOSING_EVENT_BYTES
+  // The canonical text has the same members in another order, so it is as long.
+  const event = utf8Length(JSON.stringify(data)) + CLOSING_EVENT_BYTES
   const closing = (stream.open.length + opens + 1) * CLOSING_EVENT_BYTES
   return journalBytes + event + closing <= MAX_JOURNAL_BYTES
 }

@@ -1,4 +1,3 @@
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { sourceOf } from "@svc/protocol/EventSource"
 import { sealEventText } from "@svc/protocol/evidence/EventHash"
 import type { JournalEvent } from "@svc/protocol/Journal"
@@ -48,7 +47,7 @@ export const sealEvent = (
   { id, mandate }: { readonly id: string; readonly mandate: SealedFor }
 ): { readonly sealed: SealedEvent; readonly head: StreamHead } => {
   const seq = (head?.seq ?? 0) + 1
-  const { hash, text } = sealEventText({
+  const { bytes, hash, text } = sealEventText({
     seq,
     id,
     type: fact.type,
@@ -75,7 +74,7 @@ export const sealEvent = (
       seq,
       hash,
       occurredAt: instantOf(fact.occurred_at),
-      bytes: (head?.bytes ?? 0) + utf8ToBytes(text).length
+      bytes: (head?.bytes ?? 0) + bytes
     }
   }
 }

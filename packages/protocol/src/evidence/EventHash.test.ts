@@ -40,11 +40,12 @@ describe("the hash of an event (part 7)", () => {
       ""
     )
     fc.assert(
-      fc.property(fc.dictionary(names, fc.jsonValue({ maxDepth: 2 })), (members) => {
+      fc.property(fc.dictionary(names, fc.jsonValue({ maxDepth: 2, stringUnit: "grapheme" })), (members) => {
         const event = members as JsonObject
-        const { hash, text } = sealEventText(event)
+        const { bytes, hash, text } = sealEventText(event)
         assert.strictEqual(hash, eventHash(event))
         assert.strictEqual(text, canonicalJson({ ...event, hash }))
+        assert.strictEqual(bytes, new TextEncoder().encode(text).length)
       })
     )
   })

@@ -1,13 +1,13 @@
 import { encodeBase64Url } from "../Base64Url.ts"
 import { domainHash } from "../crypto/DomainHash.ts"
-import { canonicalJson } from "../json/CanonicalJson.ts"
-import type { JsonObject, JsonValue } from "../json/Json.ts"
+import { canonicalBytes, canonicalJson } from "../json/CanonicalJson.ts"
+import type { JsonObject } from "../json/Json.ts"
 import { illFormedStrings } from "../json/StrictJson.ts"
 
 const encoder = new TextEncoder()
 
-const hashOf = (canonicalText: string): string =>
-  encodeBase64Url(domainHash("svc:journal:event:v1", encoder.encode(canonicalText)))
+const hashOf = (canonical: Uint8Array): string =>
+  encodeBase64Url(domainHash("svc:journal:event:v1", canonical))
 
 const refuseHashed = (event: JsonObject): void => {
   if (Object.hasOwn(event, "hash")) throw new TypeError("the event is hashed already")
@@ -19,26 +19,32 @@ const refuseHashed = (event: JsonObject): void => {
  */
 export const eventHash = (eventWithoutHash: JsonObject): string => {
   refuseHashed(eventWithoutHash)
-  return hashOf(canonicalJson(eventWithoutHash))
+  return hashOf(canonicalBytes(eventWithoutHash))
 }
 
-/** Canonical members of an object without its braces. */
-const membersOf = (entries: ReadonlyArray<readonly [string, JsonValue]>): string =>
-  canonicalJson(Object.fromEntries(entries)).slice(1, -1)
+/** Canonical text of those members of an event that come after its hash. */
+const textBehindHash = (event: JsonObject): string =>
+  canonicalJson(Object.fromEntries(Object.entries(event).filter(([name]) => name > "hash")))
 
-/** The hash of an event, and the canonical text of the event with it: what the journal keeps for good. */
+/** The hash of an event, and the canonical text of the event with it, which the journal keeps for good, and its length. */
 export const sealEventText = (
   eventWithoutHash: JsonObject
-): { readonly hash: string; readonly text: string } => {
+): { readonly hash: string; readonly text: string; readonly bytes: number } => {
   refuseHashed(eventWithoutHash)
-  // Members are written once: the hash takes its place among them.
-  const entries = Object.entries(eventWithoutHash)
-  const before = membersOf(entries.filter(([name]) => name < "hash"))
-  const after = membersOf(entries.filter(([name]) => name > "hash"))
-  const textWith = (...members: ReadonlyArray<string>) =>
-    `{${[before, ...members, after].filter((text) => text !== "").join(",")}}`
-  const hash = hashOf(textWith())
-  return { hash, text: textWith(`"hash":"${hash}"`) }
+  const hashed = canonicalJson(eventWithoutHash)
+  const hashedBytes = encoder.encode(hashed)
+  const hash = hashOf(hashedBytes)
+  // The text is written once, and the hash takes its place among the members.
+  const behind = textBehindHash(eventWithoutHash)
+  const place = hashed.length - behind.length + 1
+  const before = hashed.slice(0, place)
+  const member = `"hash":"${hash}"`
+  const text =
+    behind === "{}"
+      ? `${before}${before === "{" ? "" : ","}${member}}`
+      : `${before}${member},${hashed.slice(place)}`
+  // What was added is ASCII.
+  return { hash, text, bytes: hashedBytes.length + text.length - hashed.length }
 }
 
 /**

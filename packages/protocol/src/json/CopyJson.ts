@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
-import { isWellFormedText } from "../Text.ts"
+import { isWellFormedText, utf8Length } from "../Text.ts"
 import type { JsonValue } from "./Json.ts"
 import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { MAX_JSON_DEPTH } from "./StrictJson.ts"
@@ -46,11 +46,9 @@ export const copyJson = (
   const copy = copyValue(value, copying)
   if (copying.stop !== undefined) return Result.fail([wholeFault(copying.stop)])
   if (copying.faults.length > 0) return Result.fail(copying.faults)
-  const isLarge = copying.mostBytes > maxBytes && encoder.encode(JSON.stringify(copy)).length > maxBytes
+  const isLarge = copying.mostBytes > maxBytes && utf8Length(JSON.stringify(copy)) > maxBytes
   return isLarge ? Result.fail([wholeFault(sizeRule(maxBytes))]) : Result.succeed(copy)
 }
-
-const encoder = new TextEncoder()
 
 interface Copying {
   readonly maxBytes: number
