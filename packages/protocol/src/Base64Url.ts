@@ -38,9 +38,10 @@ export const encodeBase64UrlBytes = (bytes: Uint8Array): Uint8Array<ArrayBuffer>
   return output
 }
 
+const ascii = new TextDecoder()
+
 /** Encodes bytes as unpadded base64url (RFC 4648 section 5). */
-export const encodeBase64Url = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(encodeBase64UrlBytes(bytes))
+export const encodeBase64Url = (bytes: Uint8Array): string => ascii.decode(encodeBase64UrlBytes(bytes))
 
 /**
  * Decodes unpadded, canonical base64url (part 1). Padding, `+`, `/`, white space, a length that no

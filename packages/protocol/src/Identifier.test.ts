@@ -31,6 +31,19 @@ describe("a new identifier (part 1)", () => {
     assert.strictEqual(formatIdentifier("evt_", 1_469_918_176_385, zero), `evt_01aryz6s41${"0".repeat(16)}`)
   })
 
+  it("is the 128 bits of time and randomness in base 32, by the digits of one large number", () => {
+    const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+    fc.assert(
+      fc.property(time, random, (milliseconds, bytes) => {
+        const bits = bytes.reduce((high, byte) => high * 256n + BigInt(byte), BigInt(milliseconds))
+        // In base 32 a digit is one of 0 to 9 and a to v, in the order of the alphabet.
+        const digits = [...bits.toString(32).padStart(26, "0")].map((digit) => Number.parseInt(digit, 32))
+        const text = digits.map((digit) => crockford[digit]).join("")
+        assert.strictEqual(formatIdentifier("aut_", milliseconds, bytes), `aut_${text}`)
+      })
+    )
+  })
+
   it("has the form of its own prefix and of no other", () => {
     fc.assert(
       fc.property(fc.constantFrom(...prefixes), time, random, (prefix, milliseconds, bytes) => {

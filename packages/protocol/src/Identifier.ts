@@ -7,19 +7,32 @@ export type IdentifierPrefix = "org_" | "mnd_" | "aut_" | "aps_" | "evt_" | "whe
 /** Crockford base32 in lower case: without i, l, o and u. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 const BITS_PER_CHARACTER = 5
+const BASE = 2 ** BITS_PER_CHARACTER
 const TIME_CHARACTERS = 10
-const RANDOM_CHARACTERS = 16
 const TIME_LIMIT_MILLISECONDS = 2 ** 48
 
 /** Bytes of randomness in an identifier: 80 bits. */
 export const IDENTIFIER_RANDOM_BYTES = 10
 
-const writeBase32 = (value: bigint, characters: number): string => {
+/** So many random bytes fill whole characters, and are a number that a double holds exactly. */
+const BYTES_PER_STEP = 5
+const CHARACTERS_PER_STEP = (BYTES_PER_STEP * 8) / BITS_PER_CHARACTER
+
+/** The lowest bits of a whole number below 2^53, the highest first. */
+const writeBase32 = (number: number, characters: number): string => {
   let text = ""
-  for (let index = characters - 1; index >= 0; index--) {
-    text += ALPHABET[Number((value >> BigInt(index * BITS_PER_CHARACTER)) & 31n)]
+  let left = number
+  for (let written = 0; written < characters; written++) {
+    text = ALPHABET[left % BASE]! + text
+    left = Math.floor(left / BASE)
   }
   return text
+}
+
+const bigEndian = (bytes: Uint8Array, from: number, to: number): number => {
+  let number = 0
+  for (let index = from; index < to; index++) number = number * 256 + bytes[index]!
+  return number
 }
 
 /**
@@ -38,10 +51,11 @@ export const formatIdentifier = (
   if (random.length !== IDENTIFIER_RANDOM_BYTES) {
     throw new RangeError(`an identifier takes ${IDENTIFIER_RANDOM_BYTES} random bytes`)
   }
-  const randomBits = random.reduce((bits, byte) => (bits << 8n) | BigInt(byte), 0n)
-  return (
-    prefix + writeBase32(BigInt(milliseconds), TIME_CHARACTERS) + writeBase32(randomBits, RANDOM_CHARACTERS)
-  )
+  let text = prefix + writeBase32(milliseconds, TIME_CHARACTERS)
+  for (let from = 0; from < IDENTIFIER_RANDOM_BYTES; from += BYTES_PER_STEP) {
+    text += writeBase32(bigEndian(random, from, from + BYTES_PER_STEP), CHARACTERS_PER_STEP)
+  }
+  return text
 }
 
 const BODY = /^[0-9a-hjkmnp-tv-z]{26}$/u
