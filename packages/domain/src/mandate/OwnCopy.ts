@@ -9,5 +9,11 @@
 export const ownCopy = <A>(json: A): A => {
   if (typeof json !== "object" || json === null) return json
   if (Array.isArray(json)) return json.map(ownCopy) as A
-  return Object.fromEntries(Object.entries(json).map(([name, member]) => [name, ownCopy(member)])) as A
+  const copy: { [name: string]: unknown } = { ...json }
+  for (const name of Object.keys(copy)) {
+    // The member is there already, so a name like `__proto__` is set as any other.
+    const member = copy[name]
+    if (typeof member === "object") copy[name] = ownCopy(member)
+  }
+  return copy as A
 }
