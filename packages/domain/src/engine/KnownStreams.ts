@@ -9,6 +9,10 @@ const MAX_KNOWN_STREAMS = 2000
 const MAX_KNOWN_CHARACTERS = 32_000_000
 /** About what an open reservation holds, in characters of JSON. */
 const RESERVATION_CHARACTERS = 250
+/** Quotes, colons and commas beside a text or a name. */
+const CHARACTERS_BETWEEN = 3
+/** About what a number takes; an instant has 19 digits. */
+const NUMBER_CHARACTERS = 10
 /** Authorizations of a stream that are known in full, the newest. */
 const MAX_KNOWN_AUTHORIZATIONS = 64
 /** How long after this process loaded or recorded it last a stream is decided on, in seconds. */
@@ -57,15 +61,28 @@ const newestOpen = ({ authorizations, ...state }: StreamState): StreamState => {
   return { ...state, authorizations: new Map(open.slice(-MAX_KNOWN_AUTHORIZATIONS)) }
 }
 
+/** About the characters of a value in JSON: those of its texts and names, and some for each number and for what is between. */
+const charactersOf = (value: unknown): number => {
+  if (typeof value === "string") return value.length + CHARACTERS_BETWEEN
+  if (typeof value !== "object" || value === null) return NUMBER_CHARACTERS
+  let characters = CHARACTERS_BETWEEN
+  if (Array.isArray(value)) {
+    for (const member of value) characters += charactersOf(member)
+    return characters
+  }
+  for (const name of Object.keys(value)) {
+    characters += name.length + CHARACTERS_BETWEEN + charactersOf((value as Record<string, unknown>)[name])
+  }
+  return characters
+}
+
 /** Terms and authorizations never change, so each is measured once. */
 const makeScale = () => {
   const measured = new WeakMap<object, number>()
   const weigh = (part: object): number => {
     const known = measured.get(part)
     if (known !== undefined) return known
-    const weight = JSON.stringify(part, (_, member) =>
-      typeof member === "bigint" ? `${member}` : member
-    ).length
+    const weight = charactersOf(part)
     measured.set(part, weight)
     return weight
   }
