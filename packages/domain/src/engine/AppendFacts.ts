@@ -79,19 +79,15 @@ interface Sealed {
  * Appends events that were sealed behind the loaded end of a stream, and gives the stream's next revision. `boundaries` has
  * every instant at or after which one of the decisions may differ.
  */
-export const appendSealed = Effect.fnUntraced(function* (
+export const appendSealed = (
   current: CurrentStream,
   { after, events }: Sealed,
   addition: Omit<Addition, "facts">
-): Effect.fn.Return<number, AppendFailure, MandateStore> {
-  const store = yield* MandateStore
+): Effect.Effect<number, AppendFailure, MandateStore> => {
   const { head: headBefore, loadedState, now } = current
   const { head, state } = after
   const nextDue = nextDueOf(state)
-  const authorizations = [...state.authorizations.values()].filter(
-    (authorization) => loadedState.authorizations.get(authorization.id) !== authorization
-  )
-  const { revision } = yield* store.append({
+  const change: StreamChange = {
     organization: current.organization,
     mandate: state.mandate.terms.mandate_id,
     expected: current.revision,
@@ -102,13 +98,15 @@ export const appendSealed = Effect.fnUntraced(function* (
     headBefore,
     headAfter: head,
     nextDue,
-    authorizations,
+    authorizations: [...state.authorizations.values()].filter(
+      (authorization) => loadedState.authorizations.get(authorization.id) !== authorization
+    ),
     sessions: addition.sessions ?? [],
     ...(addition.subject === undefined ? {} : { subject: addition.subject }),
     claims: addition.claims ?? []
-  })
-  return revision
-})
+  }
+  return MandateStore.use((store) => Effect.map(store.append(change), ({ revision }) => revision))
+}
 
 /**
  * Appends what is due and an addition as one change, and gives the stream as it then is. Nothing happens between the
