@@ -9,7 +9,7 @@
 export const ownCopy = <A>(json: A): A => {
   if (typeof json !== "object" || json === null) return json
   if (Array.isArray(json)) return json.map(ownCopy) as A
-  const copy: { [name: string]: unknown } = { ...json }
+  const copy = { ...json } as { [name: string]: unknown }
   for (const name of Object.keys(copy)) {
     // The member is there already, so a name like `__proto__` is set as any other.
     const member = copy[name]
