@@ -50,13 +50,23 @@ export const prepareTerms = (terms: MandateTerms): PreparedTerms => {
 export const clampToWindowEnd = ({ endsAt }: Pick<PreparedTerms, "endsAt">, instant: Instant): Instant =>
   instant < endsAt ? instant : endsAt - 1n
 
+/** The periods that were current when they were last asked for. */
+const lastPeriods = new WeakMap<PreparedTerms, ReadonlyArray<PinnedPeriod>>()
+
 /**
  * The periods that are current at `instant`, one per policy period: before the window the first ones, after it the
- * last ones (part 4).
+ * last ones (part 4). A command asks several times at one instant, so the last ones are kept while each is current.
  */
 export const currentPeriods = (terms: MandateTerms, instant: Instant): ReadonlyArray<PinnedPeriod> => {
   const own = prepareTerms(terms)
   const { periods, startsAt } = own
   const within = instant < startsAt ? startsAt : clampToWindowEnd(own, instant)
-  return periods.map(({ rule, zone }, period) => ({ period, ...periodAt(rule, zone, startsAt, within) }))
+  const last = lastPeriods.get(own)
+  if (last?.every((period) => period.startsAt <= within && within < period.endsAt)) return last
+  const current = periods.map(({ rule, zone }, period) => ({
+    period,
+    ...periodAt(rule, zone, startsAt, within)
+  }))
+  lastPeriods.set(own, current)
+  return current
 }
