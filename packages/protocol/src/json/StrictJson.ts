@@ -136,7 +136,7 @@ const faultOf = (
     if (code === QUOTE) {
       const end = endOfString(text, index)
       if (atName && names !== undefined) {
-        const name = decodeName(text.slice(index, end + 1))
+        const name = decodeName(text.slice(index + 1, end))
         if (names.has(name)) return "The body holds an object with a duplicate member name."
         names.add(name)
       }
@@ -158,8 +158,8 @@ const faultOf = (
   return undefined
 }
 
-const decodeName = (literal: string): string =>
-  literal.includes("\\") ? (JSON.parse(literal) as string) : literal.slice(1, -1)
+const decodeName = (written: string): string =>
+  written.includes("\\") ? (JSON.parse(`"${written}"`) as string) : written
 
 const endOfNumber = (text: string, start: number): number => {
   let end = start + 1
