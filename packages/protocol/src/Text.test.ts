@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { TEXT_MAX_CODE_POINTS, Text, textBetween, utf8Length } from "./Text.ts"
+import { TEXT_MAX_CODE_POINTS, Text, textBetween } from "./Text.ts"
 
 /** One code point, two UTF-16 units, four bytes. */
 const ASTRAL = "\u{1f600}"
@@ -29,11 +29,4 @@ describe("a string of a request (part 1)", () => {
     const { schema } = Schema.toJsonSchemaDocument(textBetween(2, 3))
     assert.deepStrictEqual(schema, { type: "string", minLength: 2, maxLength: 3 })
   })
-})
-
-it("the length of a text in UTF-8 is one to four bytes for each code point", () => {
-  assert.deepStrictEqual(
-    ["", "a\u0000", "\u00e9", "\uffff", ASTRAL, `a\u00e9${ASTRAL}`].map(utf8Length),
-    [0, 2, 2, 3, 4, 7]
-  )
 })

@@ -12,11 +12,6 @@ const codePoints = (text: string): number => {
 /** Well-formed Unicode without U+0000: text that has one UTF-8 form and that every store keeps. */
 export const isWellFormedText = (text: string): boolean => text.isWellFormed() && !text.includes("\u0000")
 
-const encoder = new TextEncoder()
-
-/** Length of a well-formed text in UTF-8, in bytes. */
-export const utf8Length = (text: string): number => encoder.encode(text).length
-
 /**
  * A request string of `minimum` to `maximum` code points, well-formed and without U+0000 (part 1).
  */

@@ -1,5 +1,5 @@
-import { utf8Length } from "@svc/protocol/Text"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
+import { utf8Length } from "@svc/protocol/Utf8"
 import type { StreamHead } from "../mandate/MandateState.ts"
 import { agreesWithText, type SealedEvent } from "../mandate/SealedEvent.ts"
 import type { StreamChange } from "../ports/MandateStore.ts"

@@ -1,6 +1,7 @@
 import * as Result from "effect/Result"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
-import { isWellFormedText, utf8Length } from "../Text.ts"
+import { isWellFormedText } from "../Text.ts"
+import { utf8Length } from "../Utf8.ts"
 import type { JsonValue } from "./Json.ts"
 import { jsonPointer, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
 import { MAX_JSON_DEPTH } from "./StrictJson.ts"

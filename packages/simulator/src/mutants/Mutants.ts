@@ -117,8 +117,8 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "authorizations expire in order of creation, whatever their deadlines",
     file: DUE,
-    find: "rest.reduce((least, entry) => (entry.expiresAt < least.expiresAt ? entry : least), first)",
-    replace: "rest.reduce((least) => least, first)"
+    find: "if (entry.expiresAt < first!.expiresAt) first = entry",
+    replace: "if (entry.expiresAt < 0n) first = entry"
   },
   {
     name: "decisions may be recorded at any time",
