@@ -135,14 +135,8 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "commands in one append are all decided on the state before the first",
     file: BATCH,
-    find: `    batch.end.state,
-    batch.end.head.bytes,
-    now
-  )`,
-    replace: `    batch.current.state,
-    batch.end.head.bytes,
-    now
-  )`
+    find: "command.decide(batch.end.state, ",
+    replace: "command.decide(batch.current.state, "
   },
   {
     name: "a commitment may be used twice in one append or later",
