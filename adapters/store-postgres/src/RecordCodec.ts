@@ -1,4 +1,5 @@
 import type { ApprovalSessionState, SubjectCredentials } from "@svc/domain/approval/ApprovalSessionState"
+import type { MandateTerms } from "@svc/domain/mandate/JournalFact"
 import type {
   AuthorizationState,
   Counters,
@@ -54,10 +55,12 @@ const readPeriod = (period: EncodedPeriod): PinnedPeriod => ({
 })
 
 const writeCounters = (counters: Counters): EncodedCounters => ({
-  ...counters,
   committedAmount: String(counters.committedAmount),
   reservedAmount: String(counters.reservedAmount),
-  lateAmount: String(counters.lateAmount)
+  lateAmount: String(counters.lateAmount),
+  committedExecutions: counters.committedExecutions,
+  reservedExecutions: counters.reservedExecutions,
+  lateExecutions: counters.lateExecutions
 })
 
 const readCounters = (counters: EncodedCounters): Counters => ({
@@ -72,15 +75,32 @@ type EncodedMandate = Omit<MandateState, "totals" | "periods"> & {
   readonly periods: ReadonlyArray<EncodedPeriod & { readonly counters: EncodedCounters }>
 }
 
-export const writeMandate = (mandate: MandateState): string =>
-  write({
+const writtenTerms = new WeakMap<MandateTerms, string>()
+
+/** Terms never change and are most of a mandate's record, so they are written once for as long as they are in use. */
+const writeTerms = (terms: MandateTerms): string => {
+  const known = writtenTerms.get(terms)
+  if (known !== undefined) return known
+  const text = JSON.stringify(terms)
+  writtenTerms.set(terms, text)
+  return text
+}
+
+/** JSON leaves out a member that is undefined. */
+type EncodedBesideTerms = Omit<EncodedMandate, "terms"> & { readonly terms: undefined }
+
+export const writeMandate = (mandate: MandateState): string => {
+  const others: EncodedBesideTerms = {
     ...mandate,
+    terms: undefined,
     totals: writeCounters(mandate.totals),
     periods: mandate.periods.map((period) => ({
       ...writePeriod(period),
       counters: writeCounters(period.counters)
     }))
-  } satisfies EncodedMandate)
+  }
+  return `{"schema":${RECORD_SCHEMA},"value":{"terms":${writeTerms(mandate.terms)},${JSON.stringify(others).slice(1)}}`
+}
 
 export const readMandate = (text: string): MandateState => {
   const mandate = read(text) as EncodedMandate
