@@ -60,9 +60,16 @@ const cast = (type: string, at: number): string =>
 
 const APPEND = `select * from {schema}.append_one(${TYPES.map(cast).join(", ")})`
 
-/** Text is compared by its bytes, as the database does. */
-export const byBytes = (left: string, right: string): number =>
-  Buffer.compare(Buffer.from(left), Buffer.from(right))
+/**
+ * Text is compared by its bytes in UTF-8, as the database does. That is the order of the code points at which two texts first
+ * differ, so neither has to be written as bytes.
+ */
+export const byBytes = (left: string, right: string): number => {
+  if (left === right) return 0
+  let at = 0
+  while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++
+  return (left.codePointAt(at) ?? -1) - (right.codePointAt(at) ?? -1)
+}
 
 /** The fault of a change that violates an invariant. */
 export const fault = (change: StreamChange): string | undefined => {
