@@ -171,8 +171,8 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "a key stands for whatever is sent under it",
     file: KEY,
-    find: "held.fingerprint === fingerprint ? Effect.void",
-    replace: 'held.fingerprint !== "" ? Effect.void'
+    find: "held.fingerprint === fingerprint ? Exit.void",
+    replace: 'held.fingerprint !== "" ? Exit.void'
   },
   {
     name: "a new session leaves the earlier one open",
