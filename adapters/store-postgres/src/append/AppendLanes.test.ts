@@ -93,6 +93,49 @@ describe("lanes of appends", () => {
     })
   )
 
+  it.effect(
+    "send half of what a statement has and what waits for it, so that statements become equally large",
+    () =>
+      Effect.gen(function* () {
+        const recorder = makeRecorder()
+        const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+        const fibers = yield* appendEach(
+          append,
+          Array.from({ length: 16 }, () => newChange())
+        )
+        yield* Deferred.succeed(recorder.gate, undefined)
+        yield* exits(fibers)
+        assert.deepStrictEqual(
+          recorder.statements.map(({ length }) => length),
+          [1, 8, 7]
+        )
+      })
+  )
+
+  it.effect("send the next statement before they tell anybody how the last one ended", () =>
+    Effect.gen(function* () {
+      const steps: Array<string> = []
+      const gate = Deferred.makeUnsafe<void>()
+      const append = yield* makeLanes(
+        { lanes: 1, changes: 64 },
+        {
+          alone: () =>
+            Effect.suspend(() => {
+              steps.push("sent")
+              return Effect.andThen(Deferred.await(gate), appended)
+            }),
+          together: () => Effect.die("nothing shares a statement")
+        }
+      )
+      const told = (change: StreamChange) =>
+        Effect.tap(append(change), () => Effect.sync(() => steps.push("told")))
+      const fibers = yield* appendEach(told, [newChange(), newChange()])
+      yield* Deferred.succeed(gate, undefined)
+      yield* exits(fibers)
+      assert.deepStrictEqual(steps, ["sent", "sent", "told", "told"])
+    })
+  )
+
   it.effect("send a change with a session, a subject or an expiring claim in a statement of its own", () =>
     Effect.gen(function* () {
       const recorder = makeRecorder()
@@ -125,7 +168,7 @@ describe("lanes of appends", () => {
       const fibers = yield* appendEach(append, [first, stale, alone, good])
       yield* Deferred.succeed(recorder.gate, undefined)
       assert.deepStrictEqual(yield* exits(fibers), ["Appended", "Stale", "Appended", "Appended"])
-      assert.deepStrictEqual(recorder.statements, [[first], [stale, alone, good], [alone]])
+      assert.deepStrictEqual(recorder.statements, [[first], [stale, alone], [good], [alone]])
     })
   )
 

@@ -1,6 +1,6 @@
 import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { Context, Deferred, type Duration, Effect, Exit, Fiber, type Scope, Tracer } from "effect"
+import { Context, Deferred, type Duration, Effect, Exit, Fiber, Option, type Scope, Tracer } from "effect"
 import { StoreObserver } from "../connection/StoreObserver.ts"
 
 export type AppendRefusal = Stale | OutOfTime | ClaimTaken | StoreUnavailable
@@ -42,6 +42,8 @@ interface Waiting {
 interface Lane {
   waiting: Array<Waiting>
   isRunning: boolean
+  /** How many changes the statement before took. */
+  taken: number
 }
 
 /** Whether a change may share a statement with others. Those that may not are rare. */
@@ -62,8 +64,13 @@ const ROW_LENGTH = 2048
 const lengthOf = ({ authorizations, events }: StreamChange): number =>
   events.reduce((sum, { text }) => sum + 2 * text.length, 0) + ROW_LENGTH * (1 + authorizations.length)
 
-/** The changes to send next: the first in the queue, and those after it that share no stream or claim with an earlier one. */
-const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
+/**
+ * The changes to send next: the first in the queue, and those after it that share no stream or claim with an earlier one.
+ * Those of one statement come again together, so that a large one and a small one would alternate for ever, and the database
+ * and this process wait for each other in turn: of what both have, each takes half.
+ */
+const takeGroup = (lane: Lane, limit: number): ReadonlyArray<Waiting> => {
+  const most = Math.min(limit, Math.ceil((lane.waiting.length + lane.taken) / 2))
   const taken: Array<Waiting> = []
   const left: Array<Waiting> = []
   const names = new Set<string>()
@@ -80,6 +87,7 @@ const takeGroup = (lane: Lane, most: number): ReadonlyArray<Waiting> => {
     } else left.push(entry)
   }
   lane.waiting = left
+  lane.taken = taken.length
   return taken
 }
 
@@ -94,8 +102,8 @@ const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
 /** The statement for a group is part of the trace of its first change, whoever's fiber sends it. */
 const withinTraceOf = (
   group: ReadonlyArray<Waiting>,
-  statement: Effect.Effect<void>
-): Effect.Effect<void> => {
+  statement: Effect.Effect<ReadonlyArray<GroupOutcome>>
+): Effect.Effect<ReadonlyArray<GroupOutcome>> => {
   const span = group[0]?.span
   return span === undefined ? statement : Effect.withParentSpan(statement, span)
 }
@@ -115,7 +123,10 @@ export const makeLanes = (
 ): Effect.Effect<(change: StreamChange) => Effect.Effect<Appended, AppendRefusal>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const lanes = Array.from({ length: options.lanes }, (): Lane => ({ waiting: [], isRunning: false }))
+    const lanes = Array.from(
+      { length: options.lanes },
+      (): Lane => ({ waiting: [], isRunning: false, taken: 0 })
+    )
     const observer = yield* StoreObserver
     observer?.offer("queued_changes", () => lanes.reduce((sum, { waiting }) => sum + waiting.length, 0))
 
@@ -129,29 +140,58 @@ export const makeLanes = (
     const tryAlone = (entry: Waiting): Effect.Effect<void> =>
       Effect.map(Effect.exit(appends.alone(entry.change)), (exit) => settle(entry, exit))
 
-    const tryTogether = Effect.fnUntraced(function* (group: ReadonlyArray<Waiting>) {
-      const exit = yield* Effect.exit(appends.together(group.map(({ change }) => change)))
+    /** Sends a group, and gives the outcome of each, which nobody has been told yet. */
+    const outcomesOf = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<GroupOutcome>> =>
+      group.length === 1
+        ? Effect.map(Effect.exit(appends.alone(group[0]!.change)), (exit) => [exit])
+        : Effect.map(Effect.exit(appends.together(group.map(({ change }) => change))), (exit) =>
+            Exit.isSuccess(exit) ? exit.value : group.map(() => Exit.failCause(exit.cause))
+          )
+
+    const settleGroup = Effect.fnUntraced(function* (
+      group: ReadonlyArray<Waiting>,
+      outcomes: ReadonlyArray<GroupOutcome>
+    ) {
       for (const [at, entry] of group.entries()) {
-        const outcome = Exit.isSuccess(exit) ? exit.value[at]! : Exit.failCause(exit.cause)
+        const outcome = outcomes[at]!
         // Outside the lane, which must not wait for a lock of another session.
         if (outcome === "alone") yield* Effect.forkIn(tryAlone(entry), scope)
         else settle(entry, outcome)
       }
     })
 
+    /** Begins the next statement, if anything waits for it; ends with the effect that settles its changes. */
+    const begin = (lane: Lane) => {
+      const group = takeGroup(lane, options.changes)
+      if (group.length === 0) return Effect.undefined
+      observer?.appending(group.length)
+      return Effect.map(
+        Effect.forkIn(withinTraceOf(group, outcomesOf(group)), scope, { startImmediately: true }),
+        (statement) => ({
+          ended: Fiber.await(statement),
+          settled: Effect.flatMap(Fiber.join(statement), (outcomes) => settleGroup(group, outcomes))
+        })
+      )
+    }
+
     const drain = Effect.fnUntraced(function* (lane: Lane) {
+      let settled: Effect.Effect<void> | undefined
       for (;;) {
-        const group = takeGroup(lane, options.changes)
-        if (group.length === 0) {
+        const statement = yield* begin(lane)
+        if (settled !== undefined) {
+          // What the callers of the last statement do next takes time, in which the database works on the one that was begun.
+          if (statement !== undefined) yield* Effect.yieldNow
+          yield* settled
+          settled = undefined
+        }
+        if (statement !== undefined) {
+          const ended = yield* Effect.timeoutOption(statement.ended, LANE_PATIENCE)
+          if (Option.isSome(ended)) settled = statement.settled
+          else yield* Effect.forkIn(statement.settled, scope)
+        } else if (lane.waiting.length === 0) {
           lane.isRunning = false
           return
         }
-        observer?.appending(group.length)
-        const statement = yield* Effect.forkIn(
-          withinTraceOf(group, group.length === 1 ? tryAlone(group[0]!) : tryTogether(group)),
-          scope
-        )
-        yield* Effect.timeoutOption(Fiber.await(statement), LANE_PATIENCE)
       }
     })
 
