@@ -33,7 +33,8 @@ const OF_OURS: ReadonlyArray<SystemName> = ["ours", "webhook", "pgbench"]
 const UNIFORM_MANDATES = 600
 /** Room for the pools of all services, and for `pgbench`. */
 const MAX_CONNECTIONS = 300
-const WARM_UP_SECONDS = 3
+/** A server's rate rises for so long, while Node compiles what is hot; a service by hand has less to compile. */
+const WARM_UP_SECONDS = 20
 const WARM_UP_CONNECTIONS = 32
 
 const option = (name: string, byDefault: string): string =>
