@@ -661,7 +661,7 @@ describe("a worker leases", () => {
   )
 
   it.effect(
-    "once a second while nothing is due, at once after a hint, and in rounds five milliseconds apart",
+    "once a second while nothing is due, at once after a hint, and less often while hints lead to nothing",
     () =>
       watchedStory((world) =>
         Effect.gen(function* () {
@@ -674,13 +674,58 @@ describe("a worker leases", () => {
           assert.deepStrictEqual(world.leasedAt.slice(3), [2500])
           wakeUp.notify()
           yield* TestClock.adjust(100)
-          assert.deepStrictEqual(world.leasedAt.slice(4), [2506])
+          assert.deepStrictEqual(world.leasedAt.slice(4), [2541])
           yield* caller.register()
           world.answer = () => SLOW
           yield* TestClock.adjust(500)
           assert.lengthOf(world.leasedAt, 5)
         })
       )
+  )
+
+  it.effect(
+    "in rounds that are five milliseconds apart while attempts are under way, whether it finds any",
+    () =>
+      watchedStory((world) =>
+        Effect.gen(function* () {
+          const wakeUp = makeWakeUp()
+          world.answer = () => SLOW
+          yield* caller.register()
+          yield* happen
+          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookWakeUp, wakeUp))
+          yield* TestClock.adjust(0)
+          assert.deepStrictEqual([world.leasedAt, world.received.length], [[0], 1])
+          for (let count = 0; count < 100; count += 1) {
+            wakeUp.notify()
+            yield* TestClock.adjust(1)
+          }
+          assert.deepStrictEqual(world.leasedAt.slice(0, 8), [0, 6, 12, 18, 24, 30, 36, 42])
+        })
+      )
+  )
+
+  it.effect("in rounds that are ever further apart, up to forty milliseconds, while nothing is due", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        const wakeUp = makeWakeUp()
+        yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookWakeUp, wakeUp))
+        for (let count = 0; count < 200; count += 1) {
+          wakeUp.notify()
+          yield* TestClock.adjust(1)
+        }
+        assert.deepStrictEqual(world.leasedAt, [0, 11, 32, 73, 114, 155, 196])
+        world.answer = () => SLOW
+        yield* caller.register()
+        yield* happen
+        wakeUp.notify()
+        yield* TestClock.adjust(40)
+        assert.lengthOf(world.received, 1)
+        const before = world.leasedAt.length
+        wakeUp.notify()
+        yield* TestClock.adjust(6)
+        assert.lengthOf(world.leasedAt, before + 1)
+      })
+    )
   )
 
   it.effect("the next batch without a pause after a whole one", () =>

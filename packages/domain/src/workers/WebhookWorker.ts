@@ -51,6 +51,11 @@ const LEASE_BATCH = 128
 const LEASE_SECONDS = 60n
 /** Least time between two rounds of leasing, in nanoseconds: what falls due in between is leased together. */
 const LEASE_EVERY = 5n * NANOS_PER_MILLISECOND
+/**
+ * Rounds in a row that find nothing while nothing is under way, after each of which that time doubles: most hints are of
+ * organizations without an endpoint, and each round costs the database as much as an append.
+ */
+const MAX_DOUBLINGS = 3
 /** Interval between searches for attempts of lost workers, in nanoseconds; none follows a search that found a full batch. */
 const LOST_EVERY = 10n * NANOS_PER_SECOND
 /** Longest that a stopping worker waits for attempts under way; the rest count as lost. */
@@ -248,18 +253,20 @@ const make = Effect.gen(function* () {
   let lostAt = 0n
   let mayHaveLost = false
   let leasedAt = 0n
+  let doublings = 0
   const turn = Effect.gen(function* () {
     const now = yield* Clock.monotonicTimeNanos
     if (mayHaveLost || now - lostAt >= LOST_EVERY) {
       lostAt = now
       mayHaveLost = (yield* recordLostAttempts) === EXPIRED_BATCH
     }
-    yield* sleepUntilElapsed(leasedAt, LEASE_EVERY)
+    yield* sleepUntilElapsed(leasedAt, LEASE_EVERY * 2n ** BigInt(doublings))
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
     // Uninterruptible, because an abandoned lease uses up an attempt.
-    const { mayHaveMore } = yield* Effect.uninterruptible(round)
+    const { begun, mayHaveMore } = yield* Effect.uninterruptible(round)
     failures = 0
+    doublings = begun > 0 || underWay > 0 ? 0 : Math.min(doublings + 1, MAX_DOUBLINGS)
     if (!mayHaveMore && !mayHaveLost)
       yield* Effect.race(pauseWhileIdle(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
   }).pipe(
