@@ -13,7 +13,7 @@ const option = (name: string, byDefault: number): number => {
   const text = process.argv.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]
   return text === undefined ? byDefault : Number(text)
 }
-const DELIVERIES = option("deliveries", 4000)
+const DELIVERIES = option("deliveries", 8000)
 const ROUNDS = option("rounds", 5)
 /** No round begins that would not end within this time, in seconds, if it took as long as the longest before it. */
 const TIME_LIMIT_SECONDS = 220
