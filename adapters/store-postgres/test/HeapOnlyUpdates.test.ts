@@ -9,7 +9,7 @@ import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { PostgresOptions } from "../src/PostgresStore.ts"
 import { clockOf, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
-import { openTestDatabase } from "./TestPostgres.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
 
 const MANDATES = 16
 const PAIRS_PER_MANDATE = 40
@@ -22,7 +22,8 @@ const TABLES = ["authorization_row", "stream"]
 /** How often the statistics are looked at, before what they lack counts as never done. */
 const LOOKS = 100
 
-const server = await openTestDatabase()
+// A server of its own: a transaction that stays open in any database of a server keeps pages from being pruned in all of them.
+const server = await startTestPostgres()
 
 interface Updates {
   readonly table: string
