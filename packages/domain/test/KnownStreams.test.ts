@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { DOUBT_SECONDS, KNOWN_LIFETIME_SECONDS } from "@svc/domain/engine/KnownStreams"
 import { makeTurns, StreamTurns } from "@svc/domain/engine/StreamTurns"
 import { ClaimTaken, MandateStore, OutOfTime, StoreUnavailable } from "@svc/domain/ports/MandateStore"
-import { NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { commitReport, proposalBody, recurringBody, storedJournal } from "@svc/testkit/ProgramHarness"
 import { Clock, Effect, References, Result } from "effect"
 import { TestClock } from "effect/testing"
@@ -87,6 +87,16 @@ const stoppedStore = Effect.gen(function* () {
     load: (query) => Effect.provideService(store.load(query), Clock.Clock, stopped),
     append: (change) => Effect.provideService(store.append(change), Clock.Clock, stopped)
   })
+})
+
+/** The store with a clock that loads read ahead by so many nanoseconds, until it is set right again. */
+const aheadStore = Effect.map(MandateStore, (store) => {
+  const ahead = { nanos: 0n }
+  const there = MandateStore.of({
+    ...store,
+    load: (query) => Effect.map(store.load(query), (loaded) => ({ ...loaded, now: loaded.now + ahead.nanos }))
+  })
+  return { ahead, there }
 })
 
 /** Multiplies every number by a hundred in place, as a host may that shows another unit. */
@@ -437,6 +447,32 @@ describe("a command to a mandate that this process has just written to", () => {
       yield* TestClock.adjust(SECOND)
       assert.strictEqual((yield* proposeThere(3)).decision, "DENY")
       assert.strictEqual((yield* propose(4, 3000)).decision, "ALLOW")
+    }).pipe(Effect.provide(programs))
+  )
+
+  it.effect("is decided at the store's clock after a load of a mandate whose journal is ahead of it", () =>
+    Effect.gen(function* () {
+      yield* fromTheStart
+      const periods = [{ unit: "DAY", max_amount: 3500 }]
+      const { id: early } = (yield* caller.create(recurringBody({ periods }))).resource
+      const { id: other } = (yield* caller.create(recurringBody({ periods }))).resource
+      yield* caller.approve(early)
+      yield* caller.approve(other)
+      const { ahead, there } = yield* aheadStore
+      const propose = (mandate: string, number: number, amount: number) =>
+        caller.propose(mandate, proposalBody(number, amount)).pipe(
+          Effect.map(({ resource }) => resource.decision),
+          Effect.provideService(MandateStore, there)
+        )
+      yield* setTo("2026-12-01T23:59:40Z")
+      ahead.nanos = 30n * NANOS_PER_SECOND
+      assert.strictEqual(yield* propose(early, 1, 1000), "ALLOW")
+      ahead.nanos = 0n
+      yield* TestClock.adjust(6 * SECOND)
+      assert.strictEqual(yield* propose(other, 2, 3000), "ALLOW")
+      assert.strictEqual(yield* propose(early, 3, 1000), "ALLOW")
+      // The day has not ended, though the journal of the other mandate is in the next one.
+      assert.strictEqual(yield* propose(other, 4, 3000), "DENY")
     }).pipe(Effect.provide(programs))
   )
 })

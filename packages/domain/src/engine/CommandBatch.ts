@@ -174,13 +174,19 @@ const decideAndAppend = Effect.fnUntraced(function* (
   return { outcomes, stream: yield* appendBatch(batch) }
 })
 
-/** Loads, and notes the store's clock, as the answer shows it. */
+/**
+ * Whether `now` is the store's clock: while that is behind the journal, it is the last event's instant, which says nothing of
+ * the time for other streams, and from which time does not go on.
+ */
+const showsClock = ({ now, stream }: Loaded): boolean => stream === undefined || now > stream.head.occurredAt
+
+/** Loads, and notes the store's clock where the answer shows it. */
 const load = (query: LoadQuery): Effect.Effect<Loaded, StoreUnavailable, MandateStore> =>
   Effect.gen(function* () {
     const store = yield* MandateStore
     const loaded = yield* store.load(query)
     const { known } = yield* StreamTurns
-    known.read({ store, now: loaded.now, at: yield* Clock.monotonicTimeNanos })
+    if (showsClock(loaded)) known.read({ store, now: loaded.now, at: yield* Clock.monotonicTimeNanos })
     return loaded
   })
 
@@ -310,14 +316,14 @@ const untilRecorded = Effect.fnUntraced(function* (
   return yield* new StoreUnavailable({ cause: race, retryAfterSeconds: 1 })
 })
 
-/** While the store's clock is behind the journal, time stands still, so that it does not go on from what was loaded. */
+/** While the store's clock is behind the journal, the stream is loaded each time. */
 const know = Effect.fnUntraced(function* (
   key: string,
   stream: LoadedStream,
-  { now, stream: before }: Loaded
+  loaded: Loaded
 ): Effect.fn.Return<void, never, MandateStore> {
   const { known } = yield* StreamTurns
-  if (before === undefined || now <= before.head.occurredAt) return
+  if (!showsClock(loaded)) return
   known.know(key, { store: yield* MandateStore, stream }, yield* Clock.monotonicTimeNanos)
 })
 
