@@ -16,4 +16,17 @@ describe("requestIdOf", () => {
     assert.deepStrictEqual(Object.keys(message), ["url"])
     assert.strictEqual(JSON.stringify(message), '{"url":"/"}')
   })
+
+  it("is the same for a message that takes no further member, such as a frozen request of a host", () => {
+    const refusing = new Proxy({ url: "/" }, { set: () => false })
+    for (const message of [
+      Object.freeze({ url: "/" }),
+      Object.seal(new Request("https://a.example/")),
+      refusing
+    ]) {
+      const id = requestIdOf(message)
+      assert.strictEqual(requestIdOf(message), id)
+      assert.notStrictEqual(requestIdOf({ url: "/" }), id)
+    }
+  })
 })
