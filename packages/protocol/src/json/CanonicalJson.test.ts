@@ -53,6 +53,21 @@ describe("canonical JSON (part 1)", () => {
     assert.strictEqual(canonicalJson(value), '{"__proto__":2,"a":{"__proto__":{"x":1}}}')
   })
 
+  it("keeps a member whose name a host has given all objects", () => {
+    const given: PropertyDescriptorMap = {
+      extend: { value: () => 1, configurable: true },
+      watched: { get: () => 1, set: () => undefined, configurable: true },
+      toJSON: { value: "no function", configurable: true }
+    }
+    Object.defineProperties(Object.prototype, given)
+    try {
+      const value = JSON.parse('{"watched":2,"extend":{"toJSON":1},"a":[{}]}') as JsonValue
+      assert.strictEqual(canonicalJson(value), '{"a":[{}],"extend":{"toJSON":1},"watched":2}')
+    } finally {
+      for (const name of Object.keys(given)) Reflect.deleteProperty(Object.prototype, name)
+    }
+  })
+
   it("throws on a value that JSON cannot represent", () => {
     const impossible: ReadonlyArray<unknown> = [
       undefined,

@@ -73,22 +73,27 @@ const sortMembersOfEach = (values: ReadonlyArray<JsonValue>): JsonValue | undefi
 }
 
 const sortOwnMembers = (object: { [name: string]: JsonValue }): JsonValue | undefined => {
-  const sorted: { [name: string]: JsonValue } = {}
+  const sorted = new SortedMembers()
   for (const name of sortedNames(object)) {
     const member = sortMembers(object[name]!)
-    if (member === undefined || !keepsPlace(name)) return undefined
+    if (member === undefined || name < AFTER_DIGITS) return undefined
     sorted[checkString(name)] = member
   }
   return sorted
 }
 
-const INHERITED_NAMES: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
+/**
+ * Members as they are added, whatever their names: nothing is inherited, so that `__proto__` is a name as any other, as is one
+ * that a host has given all objects.
+ */
+class SortedMembers {
+  [name: string]: JsonValue
+}
+Object.setPrototypeOf(SortedMembers.prototype, null)
+Reflect.deleteProperty(SortedMembers.prototype, "constructor")
 
-/** The first character after the digits. */
+/** The first character after the digits. An object has the members whose names are array indices first. */
 const AFTER_DIGITS = ":"
-
-/** Whether a member with this name is where it was added: an object has array indices first, and `__proto__` is its prototype. */
-const keepsPlace = (name: string): boolean => name >= AFTER_DIGITS && !INHERITED_NAMES.has(name)
 
 /** The same text without such a copy, for any names, in some twice the time. */
 const writeSorted = (value: JsonValue): string => {
