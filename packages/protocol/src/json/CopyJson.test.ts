@@ -120,6 +120,20 @@ describe("a copy of JSON given in this process (part 1)", () => {
     assert.deepStrictEqual(Object.getOwnPropertyDescriptor(copy, "__proto__"), plain)
   })
 
+  it("keeps a member whose name a host has given all objects", () => {
+    const given: PropertyDescriptorMap = {
+      extend: { value: () => 1, configurable: true },
+      watched: { get: () => 1, set: () => undefined, configurable: true }
+    }
+    const value = JSON.parse('{"watched":2,"extend":{"watched":3}}')
+    Object.defineProperties(Object.prototype, given)
+    try {
+      assert.strictEqual(JSON.stringify(copied(value)), '{"watched":2,"extend":{"watched":3}}')
+    } finally {
+      for (const name of Object.keys(given)) Reflect.deleteProperty(Object.prototype, name)
+    }
+  })
+
   it("leaves out what JSON has no place for: members named by symbols, hidden members, names of an array", () => {
     const value = { a: Object.assign([1], { extra: 2 }), [Symbol("s")]: 3 }
     Object.defineProperty(value, "hidden", { value: 4, enumerable: false })

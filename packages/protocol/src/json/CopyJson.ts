@@ -176,8 +176,8 @@ const copyObject = (object: object, copying: Copying): JsonValue => {
   return copy
 }
 
-/** An assignment to `__proto__` would set the prototype. */
+/** An assignment to an inherited name, such as `__proto__`, may set something else, or fail. */
 const setMember = (copy: Record<string, JsonValue>, name: string, value: JsonValue): void => {
-  if (name !== "__proto__") copy[name] = value
+  if (!(name in copy)) copy[name] = value
   else Object.defineProperty(copy, name, { value, enumerable: true, configurable: true, writable: true })
 }
