@@ -95,18 +95,23 @@ const decideNext = (
   if (commitments.some((claim) => batch.held.holder(claim) !== undefined))
     return Exit.fail(new CommitmentReused())
   const { after, events } = sealFacts(batch.end, facts, now, randomness)
+  const nextDue = nextDueOf(after.state)
+  const claims =
+    refusal === undefined
+      ? [
+          ...(command.key === undefined ? [] : [command.key.claim(resource)]),
+          ...commitments.map((claim) => ({ ...claim, fingerprint: "", resource }))
+        ]
+      : []
+  // Nothing fails from here on, so that no events are appended without their claims.
   batch.end = after
   batch.events.push(...events)
-  const nextDue = nextDueOf(after.state)
   batch.boundaries.push(...boundaries, ...(nextDue === undefined ? [] : [nextDue]))
-  if (refusal !== undefined) return Exit.fail(refusal)
-  const claims = [
-    ...(command.key === undefined ? [] : [command.key.claim(resource)]),
-    ...commitments.map((claim) => ({ ...claim, fingerprint: "", resource }))
-  ]
   batch.claims.push(...claims)
   batch.held.add(claims)
-  return Exit.succeed({ _tag: "Recorded", stream: { ...after, now }, resource })
+  return refusal === undefined
+    ? Exit.succeed({ _tag: "Recorded", stream: { ...after, now }, resource })
+    : Exit.fail(refusal)
 }
 
 /** What becomes of a command; one whose decision fails by a defect does not make those beside it fail. */
