@@ -34,7 +34,7 @@ const SECOND = 1000
 /** A process that knows nothing of streams, and loads them each time. */
 const forgetful = () => ({
   ...makeTurns(),
-  known: { find: () => undefined, know: () => undefined, read: () => undefined, doubt: () => undefined }
+  known: { find: () => undefined, know: () => undefined, noteClock: () => undefined, doubt: () => undefined }
 })
 
 const proposal = (number: number, name = `proposal-${number}`): Request => ({

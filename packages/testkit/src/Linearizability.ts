@@ -231,7 +231,7 @@ const turnsOfProcesses = (count: number, draw: () => number) =>
       known: {
         find: (key, store, at) => any().known.find(key, store, at),
         know: (key, stream, at) => any().known.know(key, stream, at),
-        read: (reading) => any().known.read(reading),
+        noteClock: (reading) => any().known.noteClock(reading),
         doubt: (key, at) => any().known.doubt(key, at)
       }
     }

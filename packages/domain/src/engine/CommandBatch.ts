@@ -191,7 +191,7 @@ const load = (query: LoadQuery): Effect.Effect<Loaded, StoreUnavailable, Mandate
     const store = yield* MandateStore
     const loaded = yield* store.load(query)
     const { known } = yield* StreamTurns
-    if (showsClock(loaded)) known.read({ store, now: loaded.now, at: yield* Clock.monotonicTimeNanos })
+    if (showsClock(loaded)) known.noteClock({ store, now: loaded.now, at: yield* Clock.monotonicTimeNanos })
     return loaded
   })
 
@@ -232,11 +232,11 @@ const knowsAuthorization = ({ authorizations }: StreamState, { stream }: StreamC
  * Whether something came due or a period ended since the store's clock was read. That it did is for that clock to say: the
  * clock of the process is ahead of it when that was turned back or goes slower.
  */
-const hasChangedSince = ({ state }: LoadedStream, readAs: Instant, now: Instant): boolean => {
+const hasChangedSince = ({ state }: LoadedStream, lastRead: Instant, now: Instant): boolean => {
   const nextDue = nextDueOf(state)
-  const isBetween = ({ endsAt }: PinnedPeriod): boolean => endsAt > readAs && endsAt <= now
+  const isBetween = ({ endsAt }: PinnedPeriod): boolean => endsAt > lastRead && endsAt <= now
   return (
-    (nextDue !== undefined && nextDue <= now) || currentPeriods(state.mandate.terms, readAs).some(isBetween)
+    (nextDue !== undefined && nextDue <= now) || currentPeriods(state.mandate.terms, lastRead).some(isBetween)
   )
 }
 
@@ -256,8 +256,8 @@ const decideOnKnown = Effect.fnUntraced(function* (
   const at = clock.monotonicTimeNanosUnsafe()
   const found = known.find(key, store, at)
   if (found === undefined) return undefined
-  const { now, readAs, stream } = found
-  if (hasChangedSince(stream, readAs, now)) return undefined
+  const { now, lastRead, stream } = found
+  if (hasChangedSince(stream, lastRead, now)) return undefined
   if (!commands.every((command) => knowsAuthorization(stream.state, command))) return undefined
   const randomness = yield* Randomness
   const batch = newBatch(asOf(stream, now), new HeldClaims(), randomness)

@@ -34,7 +34,7 @@ const streamWith = (open: number, closed = 0): KnownStream => {
 /** Streams of a store whose clock was read when the monotonic clock was at so much. */
 const readAt = (at: bigint, now = NOW) => {
   const known = makeKnownStreams()
-  known.read({ store, now, at })
+  known.noteClock({ store, now, at })
   return known
 }
 
@@ -43,7 +43,7 @@ describe("streams that a process knows", () => {
     const known = readAt(0n)
     const one = streamWith(1)
     known.know("a", one, 0n)
-    const found = { stream: one.stream, now: NOW + 3n * SECOND, readAs: NOW }
+    const found = { stream: one.stream, now: NOW + 3n * SECOND, lastRead: NOW }
     assert.deepStrictEqual(known.find("a", store, 3n * SECOND), found)
     assert.isUndefined(known.find("b", store, 0n))
     assert.isUndefined(known.find("a", { ...store }, 0n))
@@ -53,12 +53,12 @@ describe("streams that a process knows", () => {
     const known = makeKnownStreams()
     known.know("a", streamWith(0), 0n)
     assert.isUndefined(known.find("a", store, 0n))
-    known.read({ store, now: NOW, at: 0n })
-    known.read({ store, now: NOW + 7n * SECOND, at: 2n * SECOND })
-    const { now, readAs } = known.find("a", store, 3n * SECOND)!
-    assert.deepStrictEqual([now, readAs], [NOW + 8n * SECOND, NOW + 7n * SECOND])
+    known.noteClock({ store, now: NOW, at: 0n })
+    known.noteClock({ store, now: NOW + 7n * SECOND, at: 2n * SECOND })
+    const { now, lastRead } = known.find("a", store, 3n * SECOND)!
+    assert.deepStrictEqual([now, lastRead], [NOW + 8n * SECOND, NOW + 7n * SECOND])
     // The clock of another store says nothing of this one.
-    known.read({ store: { ...store }, now: NOW, at: 3n * SECOND })
+    known.noteClock({ store: { ...store }, now: NOW, at: 3n * SECOND })
     assert.isUndefined(known.find("a", store, 3n * SECOND))
   })
 

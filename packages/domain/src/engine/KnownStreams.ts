@@ -18,7 +18,7 @@ const MAX_KNOWN_AUTHORIZATIONS = 64
 /** How long after this process loaded or recorded it last a stream is decided on, in seconds. */
 export const KNOWN_LIFETIME_SECONDS = 5n
 /** How old a reading of the store's clock may be, in seconds: as old as a decision that waits to be recorded. */
-export const READING_LIFETIME_SECONDS = 5n
+const READING_LIFETIME_SECONDS = 5n
 /** How long a stream is loaded each time after another process changed it, in seconds. */
 export const DOUBT_SECONDS = 1n
 
@@ -41,7 +41,7 @@ export interface FoundStream {
   /** The store's clock by now, which is not less. */
   readonly now: Instant
   /** The store's clock when it was read last. */
-  readonly readAs: Instant
+  readonly lastRead: Instant
 }
 
 /** What this process knows of streams, each by the turn key of its mandate, for whoever has that turn. */
@@ -50,7 +50,7 @@ export interface KnownStreams {
   readonly find: (key: string, store: MandateStore["Service"], at: bigint) => FoundStream | undefined
   readonly know: (key: string, known: KnownStream, at: bigint) => void
   /** Every stream of the store is decided by its clock as it was read last, whichever stream that was for. */
-  readonly read: (reading: ClockReading) => void
+  readonly noteClock: (reading: ClockReading) => void
   /** Another process has changed the stream. */
   readonly doubt: (key: string, at: bigint) => void
 }
@@ -132,7 +132,7 @@ export const makeKnownStreams = (): KnownStreams => {
       if (stream === undefined || reading?.store !== store) return undefined
       if (isPast(READING_LIFETIME_SECONDS, reading.at, at)) return undefined
       const now = reading.now + (at - reading.at)
-      return now < stream.head.occurredAt ? undefined : { stream, now, readAs: reading.now }
+      return now < stream.head.occurredAt ? undefined : { stream, now, lastRead: reading.now }
     },
     know: (key, { store, stream }, at) => {
       const state = newestOpen(stream.state)
@@ -142,7 +142,7 @@ export const makeKnownStreams = (): KnownStreams => {
       held += weight
       tidy(at)
     },
-    read: (next) => {
+    noteClock: (next) => {
       reading = next
     },
     doubt: (key, at) => {

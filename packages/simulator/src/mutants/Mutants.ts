@@ -153,7 +153,7 @@ export const MUTANTS: ReadonlyArray<Mutant> = [
   {
     name: "what is due is decided on what is known",
     file: BATCH,
-    find: "  if (hasChangedSince(stream, readAs, now)) return undefined\n",
+    find: "  if (hasChangedSince(stream, lastRead, now)) return undefined\n",
     replace: ""
   },
   {
