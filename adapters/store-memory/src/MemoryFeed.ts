@@ -4,13 +4,12 @@ import {
   FEED_START,
   PositionRefused
 } from "@svc/domain/ports/EventFeed"
+import { utf8Length } from "@svc/protocol/Utf8"
 import { Result } from "effect"
 import type { MemoryState } from "./MemoryState.ts"
 
 /** The mark of a store (a UUID), and the number of events before the position. */
 const POSITION = /^([0-9a-f-]{36})\.([1-9][0-9]{0,14})$/u
-
-const encoder = new TextEncoder()
 
 const refused = (reason: PositionRefused["reason"]) => Result.fail(new PositionRefused({ reason }))
 
@@ -35,7 +34,7 @@ export const readFeed = (
   let end = start
   let taken = 0
   while (end < feed.length && end - start < limit && taken < bytes) {
-    taken += encoder.encode(feed[end]!.text).length
+    taken += utf8Length(feed[end]!.text)
     end += 1
   }
   return Result.succeed({

@@ -24,7 +24,10 @@ interface Envelope {
   readonly value: unknown
 }
 
-const write = (value: unknown): string => JSON.stringify({ schema: RECORD_SCHEMA, value } satisfies Envelope)
+/** The envelope of a value that is written as JSON already. */
+const enclose = (value: string): string => `{"schema":${RECORD_SCHEMA},"value":${value}}`
+
+const write = (value: object): string => enclose(JSON.stringify(value))
 
 const read = (text: string): unknown => {
   const { schema, value } = JSON.parse(text) as Envelope
@@ -99,7 +102,7 @@ export const writeMandate = (mandate: MandateState): string => {
       counters: writeCounters(period.counters)
     }))
   }
-  return `{"schema":${RECORD_SCHEMA},"value":{"terms":${writeTerms(mandate.terms)},${JSON.stringify(others).slice(1)}}`
+  return enclose(`{"terms":${writeTerms(mandate.terms)},${JSON.stringify(others).slice(1)}`)
 }
 
 export const readMandate = (text: string): MandateState => {

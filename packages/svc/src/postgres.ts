@@ -1,3 +1,4 @@
+import { utf8Length } from "@svc/protocol/Utf8"
 import type { HostClient } from "@svc/store-postgres/connection/HostClient"
 import { postgresUrlFault } from "@svc/store-postgres/connection/PostgresUrl"
 import { serverConnection } from "@svc/store-postgres/connection/ServerConnection"
@@ -67,7 +68,7 @@ const isSchema = (schema: unknown): boolean =>
   typeof schema === "string" &&
   schema !== "" &&
   !schema.includes("\0") &&
-  new TextEncoder().encode(schema).length <= MAX_SCHEMA_BYTES
+  utf8Length(schema) <= MAX_SCHEMA_BYTES
 
 const isPool = (pool: unknown): boolean =>
   typeof pool === "object" && pool !== null && "query" in pool && typeof pool.query === "function"

@@ -100,10 +100,7 @@ const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
 }
 
 /** The statement for a group is part of the trace of its first change, whoever's fiber sends it. */
-const withinTraceOf = (
-  group: ReadonlyArray<Waiting>,
-  statement: Effect.Effect<ReadonlyArray<GroupOutcome>>
-): Effect.Effect<ReadonlyArray<GroupOutcome>> => {
+const withinTraceOf = <A>(group: ReadonlyArray<Waiting>, statement: Effect.Effect<A>): Effect.Effect<A> => {
   const span = group[0]?.span
   return span === undefined ? statement : Effect.withParentSpan(statement, span)
 }
