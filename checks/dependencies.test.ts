@@ -1,5 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { packageOf, resolveImport, type SourceFile, sourceFiles, workspaces } from "./Imports.ts"
+import {
+  OF_NODE_ALONE,
+  packageOf,
+  resolveImport,
+  type SourceFile,
+  sourceFiles,
+  workspaces
+} from "./Imports.ts"
 
 const all = workspaces()
 const files = all.flatMap(sourceFiles)
@@ -87,16 +94,25 @@ describe("dependencies", () => {
     )
   })
 
-  it("keeps the domain and the protocol free of the platform", () => {
+  it("keeps the domain and the protocol free of the platform, but for SHA-256 of Node on Node", () => {
     const pure = [...named("@svc/domain"), ...named("@svc/protocol")]
     assert.deepStrictEqual(
       offences(pure, (specifier) => specifier.startsWith("node:")),
-      []
+      [`${OF_NODE_ALONE} imports node:crypto`]
     )
     const impure =
       /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|process\.|Buffer\.|crypto\.(subtle|getRandomValues|randomUUID)|setTimeout|setInterval|fetch\()/
     assert.deepStrictEqual(
       pure.filter((file) => impure.test(withoutComments(file.text))).map((file) => file.path),
+      []
+    )
+  })
+
+  it("reaches what differs between runtimes by names that stand for it, and no other way", () => {
+    const internal = all.flatMap(({ internal }) => Object.values(internal)).flat()
+    assert.include(internal, OF_NODE_ALONE)
+    assert.deepStrictEqual(
+      offences(production, (specifier, file) => internal.includes(resolveImport(file, specifier, all) ?? "")),
       []
     )
   })
@@ -225,7 +241,7 @@ describe("dependencies", () => {
         own
           .filter((file) => !file.isTest)
           .flatMap((file) => file.imports)
-          .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+          .filter((specifier) => !/^(?:\.|#|node:)/u.test(specifier))
           .map(packageOf)
           .filter((name) => name !== workspace.name)
       )
@@ -244,9 +260,9 @@ describe("dependencies", () => {
     const graph = new Map(
       production.map((file) => [
         file.path,
-        file.imports
-          .map((specifier) => resolveImport(file, specifier, all))
-          .filter((target): target is string => target !== undefined)
+        file.imports.flatMap(
+          (specifier) => file.workspace.internal[specifier] ?? resolveImport(file, specifier, all) ?? []
+        )
       ])
     )
     const done = new Set<string>()

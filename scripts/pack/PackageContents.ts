@@ -66,6 +66,12 @@ export const packageContents = (
       return
     }
     if (specifier.startsWith("node:")) return
+    if (specifier.startsWith("#")) {
+      const modules = from.workspace.internal.get(specifier)
+      if (modules === undefined) throw new Error(`${module} imports ${specifier}, which stands for nothing`)
+      for (const internal of modules.values()) waiting.push({ target: from, module: internal })
+      return
+    }
     if (packageOf(specifier) !== from.workspace.manifest.name) from.imports[kind].add(packageOf(specifier))
     if (isOwn(specifier)) waiting.push(reached(specifier, `${from.workspace.folder}/src/${module}`, packages))
   }

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { ROOT } from "../../checks/Imports.ts"
 import type { PackageContents } from "./PackageContents.ts"
 import { isOwn, type PublishedNames, publishedName } from "./PackageNames.ts"
+import type { PublishedWorkspace } from "./PublishedWorkspaces.ts"
 
 /** Versions of Node that the packages run on: the lowest is the one that undici 8 and `@effect/platform-node` need. */
 export const ENGINES = { node: ">=22.19" }
@@ -64,12 +65,26 @@ const exported = (entries: ReadonlyMap<string, string>) =>
       .map(([entry, module]) => [entry, { types: `./dist/${module}.d.ts`, default: `./dist/${module}.js` }])
   )
 
+/** Each name that a package has for modules of its own, under the conditions of the workspace. */
+const internalNames = (internal: PublishedWorkspace["internal"]) =>
+  Object.fromEntries(
+    [...internal].map(([name, modules]) => [
+      name,
+      Object.fromEntries(
+        [...modules].map(([condition, module]) => [
+          condition,
+          `./dist/${module}.${condition === "types" ? "d.ts" : "js"}`
+        ])
+      )
+    ])
+  )
+
 const unlessEmpty = (member: string, value: object) =>
   Object.keys(value).length === 0 ? {} : { [member]: value }
 
 /** The package.json of a package as it is published. */
 export const packageManifest = (contents: PackageContents, names: PublishedNames): object => {
-  const { manifest, commands } = contents.workspace
+  const { manifest, commands, internal } = contents.workspace
   const { name, version, description, engines = ENGINES } = manifest
   const needs = requirements(contents, names)
   return {
@@ -81,6 +96,7 @@ export const packageManifest = (contents: PackageContents, names: PublishedNames
     sideEffects: false,
     engines,
     exports: { ...exported(contents.entries), "./package.json": "./package.json" },
+    ...unlessEmpty("imports", internalNames(internal)),
     ...unlessEmpty(
       "bin",
       Object.fromEntries([...commands].map(([command, module]) => [command, `dist/${module}.js`]))

@@ -207,6 +207,32 @@ describe("installed from the tarballs alone", () => {
     assert.strictEqual(compile("ESNext", "Bundler", "bundler"), "")
   })
 
+  it("they hash by Node on Node and by JavaScript in a browser", () => {
+    const face = inFolder("node_modules", "@svc", "protocol", "dist", "crypto", "Sha256.js")
+    const hashed = `import("${face}").then((face) => console.log(JSON.stringify(face.sha256Base64Url("abc"))))`
+    assert.deepStrictEqual(
+      printed(["--eval", hashed]),
+      onEachNode("ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0")
+    )
+    const chosen = (platform: "node" | "browser", from: string) => {
+      const { metafile } = buildSync({
+        stdin: { contents: `import "${from}"`, resolveDir: installed.folder },
+        bundle: true,
+        write: false,
+        metafile: true,
+        platform,
+        ignoreAnnotations: true,
+        logLevel: "error"
+      })
+      const hashes = Object.keys(metafile.inputs).filter((input) => input.includes("/crypto/sha256/"))
+      return hashes.map((input) => basename(input))
+    }
+    for (const from of ["@svc/protocol/crypto/Sha256", "@svc/verifier"]) {
+      assert.deepStrictEqual(chosen("node", from), ["Sha256NodeCrypto.js"])
+      assert.deepStrictEqual(chosen("browser", from), ["Sha256Noble.js"])
+    }
+  })
+
   it("every entry can be required", () => {
     assert.isAbove(entries().length, 50)
     assert.deepStrictEqual(printed(["required.cjs", ...entries()]), onEachNode([]))

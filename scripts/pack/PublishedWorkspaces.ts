@@ -22,6 +22,8 @@ export interface WorkspaceManifest {
   readonly engines?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
   readonly exports?: Readonly<Record<string, string | null>>
+  /** Names that the package has for modules of its own, each with its module under each condition. */
+  readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly peerDependencies?: Readonly<Record<string, string>>
   readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
@@ -36,6 +38,8 @@ export interface PublishedWorkspace {
   readonly entries: ReadonlyMap<string, string>
   /** Commands, each with its module. */
   readonly commands: ReadonlyMap<string, string>
+  /** Its own names for modules, such as `#sha256`, each with the module under each condition, in order. */
+  readonly internal: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** Whether modules that other packages import become entries too. */
   readonly isOpen: boolean
 }
@@ -59,20 +63,26 @@ const modulesIn = (folder: string, pattern: string): ReadonlyArray<string> => {
 
 /** Nothing if the workspace is not published. */
 const published = (folder: string, manifest: WorkspaceManifest): PublishedWorkspace | undefined => {
-  const { name, exports = {}, bin = {}, published: declared } = manifest
+  const { name, exports = {}, imports = {}, bin = {}, published: declared } = manifest
   const commands = new Map(Object.entries(bin).map(([command, target]) => [command, moduleOf(name, target)]))
+  const internal = new Map(
+    Object.entries(imports).map(([own, targets]) => [
+      own,
+      new Map(Object.entries(targets).map(([condition, target]) => [condition, moduleOf(name, target)]))
+    ])
+  )
   const isOpen = Object.keys(exports).some((entry) => entry.includes("*"))
   if (declared !== undefined) {
     const modules = declared.modules.flatMap((pattern) => modulesIn(folder, pattern))
     const entries = new Map(modules.map((module) => [`./${module}`, module]))
-    return { folder, manifest, commands, isOpen, entries }
+    return { folder, manifest, commands, internal, isOpen, entries }
   }
   const named = Object.entries(exports).filter(
     ([entry, target]) => target !== null && entry !== "./package.json"
   )
   if (isOpen || named.length === 0) return undefined
   const entries = new Map(named.map(([entry, target]) => [entry, moduleOf(name, target)]))
-  return { folder, manifest, commands, isOpen, entries }
+  return { folder, manifest, commands, internal, isOpen, entries }
 }
 
 /**

@@ -1,9 +1,9 @@
-import { sha256 } from "@noble/hashes/sha2.js"
 import { concatBytes } from "@noble/hashes/utils.js"
 import type { ApprovalRecord, ApprovalStatement } from "@svc/domain/approval/ApprovalStatement"
 import type { MandateTerms } from "@svc/domain/mandate/JournalFact"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
 import { rawEcdsaSignature } from "@svc/protocol/crypto/EcdsaSignature"
+import { sha256, sha256Base64Url } from "@svc/protocol/crypto/Sha256"
 import { approvalChallenge } from "@svc/protocol/evidence/ApprovalChallenge"
 import { isJsonObject, type JsonObject, type JsonValue } from "@svc/protocol/json/Json"
 import { parseStrictJson } from "@svc/protocol/json/StrictJson"
@@ -65,7 +65,7 @@ const checkAuthenticatorData = (approval: ApprovalRecord, bytes: Uint8Array, say
   const about = "/authenticator_data"
   const flags = bytes[RP_ID_HASH_BYTES] ?? 0
   const has = (flag: number) => (flags & flag) !== 0
-  const expected = encodeBase64Url(sha256(new TextEncoder().encode(approval.rp_id)))
+  const expected = sha256Base64Url(approval.rp_id)
   if (bytes.length < MIN_AUTHENTICATOR_DATA_BYTES) say("approval_passkey", about, "it is too short")
   if (encodeBase64Url(bytes.subarray(0, RP_ID_HASH_BYTES)) !== expected) {
     say("approval_passkey", about, "it is of another relying party")

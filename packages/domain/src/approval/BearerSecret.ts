@@ -1,6 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { sha256Base64Url } from "@svc/protocol/crypto/Sha256"
 import { Redacted } from "effect"
 
 /** A secret whose text is the base64url of random bytes: an approval token, a session cookie. */
@@ -26,4 +25,4 @@ export const isRedactedText = (given: unknown): given is Redacted.Redacted<strin
 
 /** How a secret is stored: base64url SHA-256 of its text. 256 random bits need no slow hash. */
 export const secretHash = (secret: Redacted.Redacted<string>): string =>
-  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(secret))))
+  sha256Base64Url(Redacted.value(secret))

@@ -1,6 +1,4 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { utf8ToBytes } from "@noble/hashes/utils.js"
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { sha256Base64Url } from "@svc/protocol/crypto/Sha256"
 import { Effect } from "effect"
 import { InvalidCursor } from "../Refusals.ts"
 import { type ListScope, textCursor } from "./Cursor.ts"
@@ -14,14 +12,12 @@ export interface JournalPosition {
 
 const POSITION = /^([1-9][0-9]{0,14})\.([A-Za-z0-9_-]{43})$/u
 
-const digestOf = (text: string): string => encodeBase64Url(sha256(utf8ToBytes(text)))
-
 /** The position after the event with this `seq` and text, as a cursor holds it. */
-export const journalPosition = (seq: number, text: string): string => `${seq}.${digestOf(text)}`
+export const journalPosition = (seq: number, text: string): string => `${seq}.${sha256Base64Url(text)}`
 
 /** Whether an event is the one that the cursor was given after: in another history another event has its place. */
 export const isAt = ({ digest }: JournalPosition, text: string | undefined): boolean =>
-  text !== undefined && digestOf(text) === digest
+  text !== undefined && sha256Base64Url(text) === digest
 
 /** The event in a cursor of a journal. */
 export const journalCursor = (

@@ -1,6 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { canonicalBytes } from "@svc/protocol/json/CanonicalJson"
+import { sha256Base64Url } from "@svc/protocol/crypto/Sha256"
+import { canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
 import type { OutcomeConflictData } from "./JournalFact.ts"
 
@@ -9,6 +8,6 @@ import type { OutcomeConflictData } from "./JournalFact.ts"
  * has one text.
  */
 export const outcomeDigest = (report: Pick<OutcomeConflictData, "reported" | "content">): string =>
-  encodeBase64Url(
-    sha256(canonicalBytes({ reported: report.reported, content: report.content } as unknown as JsonValue))
+  sha256Base64Url(
+    canonicalJson({ reported: report.reported, content: report.content } as unknown as JsonValue)
   )

@@ -1,6 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { decodeBase64Url, encodeBase64Url } from "@svc/protocol/Base64Url"
+import { sha256Base64Url } from "@svc/protocol/crypto/Sha256"
 import { formatIdentifier, IDENTIFIER_RANDOM_BYTES } from "@svc/protocol/Identifier"
 import { formatNanos, type Instant, NANOS_PER_MILLISECOND } from "@svc/protocol/Timestamp"
 import { Redacted } from "effect"
@@ -19,8 +18,7 @@ export const formatApiKey = (environment: Environment, random: Uint8Array): Reda
   Redacted.make(`${apiKeyPrefix(environment)}${encodeBase64Url(random)}`, { label: "api_key" })
 
 /** How a key is stored: base64url SHA-256 of its text. 256 random bits need no slow hash. */
-export const apiKeyHash = (key: Redacted.Redacted<string>): string =>
-  encodeBase64Url(sha256(utf8ToBytes(Redacted.value(key))))
+export const apiKeyHash = (key: Redacted.Redacted<string>): string => sha256Base64Url(Redacted.value(key))
 
 /** A record for a new key. Scopes default to all (part 9). */
 export const apiKeyRecord = (key: {

@@ -1,7 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { type ApprovalSession, CreateApprovalSessionBody } from "@svc/protocol/ApprovalSession"
-import { encodeBase64Url } from "@svc/protocol/Base64Url"
+import { sha256Base64Url } from "@svc/protocol/crypto/Sha256"
 import { decodeBody } from "@svc/protocol/request/DecodeBody"
 import { KEYED_ROUTES } from "@svc/protocol/request/KeyedRoute"
 import { isWellFormedText, Text } from "@svc/protocol/Text"
@@ -237,7 +235,7 @@ export const createApprovalSession = Effect.fn("createApprovalSession")(function
       identity: {
         issuer: identity.issuer,
         jti: identity.jti,
-        assertionSha256: encodeBase64Url(sha256(utf8ToBytes(body.identity_assertion)))
+        assertionSha256: sha256Base64Url(body.identity_assertion)
       }
     })
     const claims: ReadonlyArray<UniqueClaim> = [

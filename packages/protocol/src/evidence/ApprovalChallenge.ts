@@ -1,5 +1,5 @@
 import { domainHash } from "../crypto/DomainHash.ts"
-import { canonicalBytes } from "../json/CanonicalJson.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import type { JsonValue } from "../json/Json.ts"
 
 /**
@@ -7,4 +7,4 @@ import type { JsonValue } from "../json/Json.ts"
  * SHA-256("svc:mandate:approval:v1" || LF || JCS(statement)), part 6.
  */
 export const approvalChallenge = (statement: JsonValue): Uint8Array =>
-  domainHash("svc:mandate:approval:v1", canonicalBytes(statement))
+  domainHash("svc:mandate:approval:v1", canonicalJson(statement))

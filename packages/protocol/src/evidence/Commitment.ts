@@ -1,12 +1,11 @@
-import { decodeBase64Url, encodeBase64Url } from "../Base64Url.ts"
+import { decodeBase64Url } from "../Base64Url.ts"
 import { equalInConstantTime } from "../crypto/ConstantTime.ts"
-import { domainHash } from "../crypto/DomainHash.ts"
+import { type DomainLine, domainHash, domainHashBase64Url } from "../crypto/DomainHash.ts"
 
 /** Bytes of the random opening that a caller keeps until commit (part 5). */
 export const OPENING_BYTES = 32
 
-const commitmentBytes = (opening: Uint8Array): Uint8Array =>
-  domainHash("svc:authorization:commitment:v1", opening)
+const COMMITMENT: DomainLine = "svc:authorization:commitment:v1"
 
 /**
  * The commitment to an opening: base64url(SHA-256("svc:authorization:commitment:v1" || LF || opening)),
@@ -16,12 +15,12 @@ export const commitmentOf = (opening: Uint8Array): string => {
   if (opening.length !== OPENING_BYTES) {
     throw new RangeError(`a commitment opening has ${OPENING_BYTES} bytes`)
   }
-  return encodeBase64Url(commitmentBytes(opening))
+  return domainHashBase64Url(COMMITMENT, opening)
 }
 
 /** Whether the opening is the one committed to; compares bytes in constant time and never throws. */
 export const openingMatches = (opening: Uint8Array, commitment: string): boolean => {
   const expected = decodeBase64Url(commitment)
   if (expected === undefined || opening.length !== OPENING_BYTES) return false
-  return equalInConstantTime(commitmentBytes(opening), expected)
+  return equalInConstantTime(domainHash(COMMITMENT, opening), expected)
 }

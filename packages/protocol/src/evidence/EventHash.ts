@@ -1,13 +1,12 @@
-import { encodeBase64Url } from "../Base64Url.ts"
-import { domainHash } from "../crypto/DomainHash.ts"
-import { canonicalBytes, canonicalJson } from "../json/CanonicalJson.ts"
+import { type DomainLine, domainHashBase64Url, inDomain } from "../crypto/DomainHash.ts"
+import { sha256Base64Url } from "../crypto/Sha256.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import type { JsonObject } from "../json/Json.ts"
 import { illFormedStrings } from "../json/StrictJson.ts"
 
 const encoder = new TextEncoder()
 
-const hashOf = (canonical: Uint8Array): string =>
-  encodeBase64Url(domainHash("svc:journal:event:v1", canonical))
+const EVENT: DomainLine = "svc:journal:event:v1"
 
 const refuseHashed = (event: JsonObject): void => {
   if (Object.hasOwn(event, "hash")) throw new TypeError("the event is hashed already")
@@ -19,7 +18,7 @@ const refuseHashed = (event: JsonObject): void => {
  */
 export const eventHash = (eventWithoutHash: JsonObject): string => {
   refuseHashed(eventWithoutHash)
-  return hashOf(canonicalBytes(eventWithoutHash))
+  return domainHashBase64Url(EVENT, canonicalJson(eventWithoutHash))
 }
 
 /** Canonical text of those members of an event that come after its hash. */
@@ -32,8 +31,10 @@ export const sealEventText = (
 ): { readonly hash: string; readonly text: string; readonly bytes: number } => {
   refuseHashed(eventWithoutHash)
   const hashed = canonicalJson(eventWithoutHash)
-  const hashedBytes = encoder.encode(hashed)
-  const hash = hashOf(hashedBytes)
+  const input = inDomain(EVENT, hashed)
+  // Bytes and not text are hashed, since the length in bytes is wanted, too.
+  const inputBytes = encoder.encode(input)
+  const hash = sha256Base64Url(inputBytes)
   // The text is written once, and the hash takes its place among the members.
   const behind = textBehindHash(eventWithoutHash)
   const place = hashed.length - behind.length + 1
@@ -43,8 +44,8 @@ export const sealEventText = (
     behind === "{}"
       ? `${before}${before === "{" ? "" : ","}${member}}`
       : `${before}${member},${hashed.slice(place)}`
-  // What was added is ASCII.
-  return { hash, text, bytes: hashedBytes.length + text.length - hashed.length }
+  // What the two differ by is ASCII.
+  return { hash, text, bytes: inputBytes.length + text.length - input.length }
 }
 
 /**

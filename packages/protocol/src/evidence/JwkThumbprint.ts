@@ -1,6 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { encodeBase64Url } from "../Base64Url.ts"
-import { canonicalBytes } from "../json/CanonicalJson.ts"
+import { sha256Base64Url } from "../crypto/Sha256.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 
 interface EcKeyMembers {
   readonly kty: "EC"
@@ -11,4 +10,4 @@ interface EcKeyMembers {
 
 /** The RFC 7638 thumbprint (SHA-256, base64url) of an EC key: its `kid`. */
 export const jwkThumbprint = (key: EcKeyMembers): string =>
-  encodeBase64Url(sha256(canonicalBytes({ crv: key.crv, kty: key.kty, x: key.x, y: key.y })))
+  sha256Base64Url(canonicalJson({ crv: key.crv, kty: key.kty, x: key.x, y: key.y }))

@@ -1,6 +1,5 @@
-import { encodeBase64Url } from "../Base64Url.ts"
-import { domainHash } from "../crypto/DomainHash.ts"
-import { canonicalBytes } from "../json/CanonicalJson.ts"
+import { domainHashBase64Url } from "../crypto/DomainHash.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import type { JsonValue } from "../json/Json.ts"
 
 /**
@@ -8,4 +7,4 @@ import type { JsonValue } from "../json/Json.ts"
  * base64url(SHA-256("svc:mandate:policy:v1" || LF || JCS(policy))), part 4.
  */
 export const policyDigest = (policy: JsonValue): string =>
-  encodeBase64Url(domainHash("svc:mandate:policy:v1", canonicalBytes(policy)))
+  domainHashBase64Url("svc:mandate:policy:v1", canonicalJson(policy))

@@ -1,6 +1,5 @@
-import { sha256 } from "@noble/hashes/sha2.js"
-import { encodeBase64Url } from "../Base64Url.ts"
-import { canonicalBytes } from "../json/CanonicalJson.ts"
+import { sha256Base64Url } from "../crypto/Sha256.ts"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import type { JsonValue } from "../json/Json.ts"
 
 /**
@@ -14,12 +13,10 @@ export const requestFingerprint = (request: {
   readonly path: Readonly<Record<string, string>>
   readonly body: JsonValue
 }): string =>
-  encodeBase64Url(
-    sha256(
-      canonicalBytes({
-        operation: request.operation,
-        path_parameters: request.path,
-        body: request.body
-      })
-    )
+  sha256Base64Url(
+    canonicalJson({
+      operation: request.operation,
+      path_parameters: request.path,
+      body: request.body
+    })
   )
