@@ -15,9 +15,9 @@ export interface Workspace {
 }
 
 /**
- * The one source of the pure packages that is of Node: its SHA-256 takes a sixth of the time that JavaScript takes, which was a
- * tenth of the work of a busy server. It is a function of its argument alone, and every other runtime has the same function
- * from JavaScript by the same name, `#sha256`.
+ * The one source of the pure packages that is of Node, whose SHA-256 takes about a sixth of the time that JavaScript takes for
+ * it, and that was nearly a tenth of a busy server's main thread. It depends on its argument alone, and every other runtime has
+ * the same functions in JavaScript by the same name, `#sha256`.
  */
 export const OF_NODE_ALONE = "packages/protocol/src/crypto/sha256/Sha256NodeCrypto.ts"
 

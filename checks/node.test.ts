@@ -13,6 +13,7 @@ const SINCE: ReadonlyArray<readonly [RegExp, Version]> = [
   [/\bAbortSignal\.any\(/u, [20, 3]],
   [/\bimport\.meta\.(?:dirname|filename)\b/u, [20, 11]],
   [/\b(?:Map|Object)\.groupBy\(/u, [21, 0]],
+  [/\bimport \{[^}]*\bhash\b[^}]*\} from "node:crypto"/u, [21, 7]],
   [/\bPromise\.withResolvers\b/u, [22, 0]],
   [/\bArray\.fromAsync\(/u, [22, 0]],
   [
