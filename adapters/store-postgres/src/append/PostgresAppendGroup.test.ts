@@ -1,20 +1,29 @@
 import { assert, layer } from "@effect/vitest"
+import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
 import { MandateStore, type StreamChange } from "@svc/domain/ports/MandateStore"
 import {
+  type Current,
   claimOf,
   createdChange,
+  followingChange,
   newAuthorization,
   newDigest,
-  reservingChange
+  reservedFact,
+  reservingChange,
+  revokedFact
 } from "@svc/testkit/StoreFixtures"
-import { newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import { loadCurrent, newPlace, recordMandate, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import { change as changeEndpoint, newEndpoint } from "@svc/testkit/store-contract/WebhooksUnderTest"
 import { Context, Effect, Exit, Layer } from "effect"
 import { Reactivity } from "effect/reactivity"
+import * as fc from "fast-check"
 import { preparedPglite } from "../../test/PreparedPglite.ts"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
+import { inSchema } from "../Migrations.ts"
 import * as PgliteStore from "../PgliteStore.ts"
 import { portsOf } from "../PostgresStore.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
+import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
 
 const nameOf = (outcome: GroupOutcome): string => {
@@ -35,12 +44,103 @@ const countRows = ({ schema, writes }: PostgresClients, organization: string) =>
 
 class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/append/Clients") {}
 
+/** Everything that an append leaves, but for the clock that read it and the transaction that recorded it. */
+const RECORDED = [
+  "select to_jsonb(t) from {schema}.stream t",
+  "select to_jsonb(t) - 'position' from {schema}.event t",
+  "select to_jsonb(t) from {schema}.authorization_row t",
+  "select to_jsonb(t) from {schema}.closed_authorization t",
+  "select to_jsonb(t) from {schema}.claim t",
+  "select to_jsonb(t) - 'created_at' - 'next_attempt_at' from {schema}.webhook_delivery t"
+]
+
+const recordedBy = ({ schema, writes }: PostgresClients, organizations: ReadonlyArray<string>) =>
+  Effect.forEach(RECORDED, (rows) =>
+    Effect.map(
+      writes.unsafe<{ readonly line: string }>(
+        `select line::text from (${inSchema(rows, schema)} where organization = any ($1::text[])) r (line) order by 1`,
+        [organizations]
+      ),
+      (found) => found.map(({ line }) => line)
+    )
+  )
+
+const FAULTS = ["none", "none", "none", "stale", "late", "claim", "head", "stray"] as const
+
+/** Groups that are tried. */
+const GROUPS = 20
+
+/** One change of a group. */
+interface Plan {
+  /** Of two organizations. The first has a webhook endpoint. */
+  readonly organization: number
+  readonly isNew: boolean
+  readonly opened: number
+  readonly closed: number
+  readonly fault: (typeof FAULTS)[number]
+}
+
+const plans: fc.Arbitrary<ReadonlyArray<Plan>> = fc.array(
+  fc.record({
+    organization: fc.nat({ max: 1 }),
+    isNew: fc.boolean(),
+    opened: fc.nat({ max: 3 }),
+    closed: fc.nat({ max: 2 }),
+    fault: fc.constantFrom(...FAULTS)
+  }),
+  { minLength: 2, maxLength: 7 }
+)
+
+/** Authorizations that a mandate has open before its change. */
+const OPEN_BEFORE = 2
+
+/** The change of a plan to a mandate with open authorizations. `taken` is the name of a claim that another has. */
+const plannedChange = (
+  { closed, fault, isNew, opened }: Plan,
+  current: Current,
+  open: ReadonlyArray<AuthorizationState>,
+  taken: string
+): StreamChange => {
+  const { now, stream } = current
+  const parts = {
+    claims: [
+      ...Array.from({ length: opened }, () => claimOf("commitment", newDigest())),
+      claimOf("idempotency_key", fault === "claim" ? taken : newDigest())
+    ],
+    ...(fault === "late" ? { recordBefore: now - 1n } : {})
+  }
+  if (isNew) {
+    const place = newPlace({ organization: stream.organization })
+    return createdChange(place, now, fault === "late" ? { ...parts, recordBefore: 1n } : parts)
+  }
+  const order = stream.state.mandate.authorizationCount
+  const added = Array.from({ length: opened }, (_, at) => newAuthorization(order + at + 1, now))
+  const ended = open.slice(0, closed).map((one): AuthorizationState => ({ ...one, state: "COMMITTED" }))
+  const change = followingChange(
+    current,
+    [...added.map((authorization) => reservedFact(authorization, now)), ...ended.map(() => revokedFact(now))],
+    { authorizations: [...added, ...ended], ...parts }
+  )
+  switch (fault) {
+    case "stale":
+      return { ...change, expected: stream.revision + 1 }
+    case "head":
+      return { ...change, headBefore: { ...stream.head, occurredAt: stream.head.occurredAt - 1n } }
+    case "stray":
+      return { ...change, authorizations: [...added, newAuthorization(1, now)] }
+    default:
+      return change
+  }
+}
+
+const openDatabase = Effect.gen(function* () {
+  const clients = yield* PgliteStore.connect({ folder: yield* preparedPglite })
+  return { clients, ports: yield* portsOf(clients) }
+}).pipe(Effect.provide(Reactivity.layer))
+
 const database = Layer.effectContext(
-  Effect.gen(function* () {
-    const clients = yield* PgliteStore.connect({ folder: yield* preparedPglite })
-    return Context.add(yield* portsOf(clients), Clients, clients)
-  })
-).pipe(Layer.provide(Reactivity.layer))
+  Effect.map(openDatabase, ({ clients, ports }) => Context.add(ports, Clients, clients))
+)
 
 layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
   "one statement for many changes",
@@ -118,6 +218,67 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
         assert.deepStrictEqual(yield* countRows(clients, organization), before)
         assert.deepStrictEqual((yield* together([good])).map(nameOf), ["revision 1"])
       })
+    )
+
+    it.effect(
+      "records of each change what it records alone",
+      () =>
+        Effect.gen(function* () {
+          const alone = yield* openDatabase
+          const shared = yield* openDatabase
+          const both = [alone, shared] as const
+          const appendAlone = makeAppend(alone.clients)
+          const appendTogether = makeAppendGroup(shared.clients)
+          const appendAfterwards = makeAppend(shared.clients)
+          const run = (planned: ReadonlyArray<Plan>) =>
+            Effect.gen(function* () {
+              const organizations = [newPlace().organization, newPlace().organization]
+              const taken = newDigest()
+              const now = yield* Effect.provide(storeNow, alone.ports)
+              const endpoint = newEndpoint(organizations[0]!, now)
+              for (const { ports } of both) {
+                yield* Effect.provide(changeEndpoint(endpoint, { expected: "absent" }), ports)
+              }
+              const recorded = (change: StreamChange) =>
+                Effect.forEach(both, ({ clients }) => makeAppend(clients)(change))
+              for (const organization of organizations) {
+                const claims = [claimOf("idempotency_key", taken)]
+                yield* recorded(createdChange(newPlace({ organization }), now, { claims }))
+              }
+              const changes: Array<StreamChange> = []
+              for (const plan of planned) {
+                const created = createdChange(
+                  newPlace({ organization: organizations[plan.organization]! }),
+                  now
+                )
+                yield* recorded(created)
+                const first = yield* Effect.provide(loadCurrent(created), alone.ports)
+                const open = Array.from({ length: OPEN_BEFORE }, (_, at) => newAuthorization(at + 1, now))
+                yield* recorded(reservingChange(first, open))
+                const current = yield* Effect.provide(loadCurrent(created), alone.ports)
+                changes.push(plannedChange(plan, current, open, taken))
+              }
+              const singly = yield* Effect.forEach(changes, (change) => Effect.exit(appendAlone(change)))
+              const grouped = yield* Effect.forEach(yield* appendTogether(changes), (outcome, at) =>
+                outcome === "alone" ? Effect.exit(appendAfterwards(changes[at]!)) : Effect.succeed(outcome)
+              )
+              assert.deepStrictEqual(grouped.map(String), singly.map(String))
+              assert.deepStrictEqual(
+                yield* recordedBy(shared.clients, organizations),
+                yield* recordedBy(alone.clients, organizations)
+              )
+            })
+          const context = yield* Effect.context<never>()
+          yield* Effect.promise(() =>
+            fc.assert(
+              fc.asyncProperty(plans, (planned) => Effect.runPromiseWith(context)(run(planned))),
+              {
+                numRuns: GROUPS
+              }
+            )
+          )
+        }),
+      { timeout: 120_000 }
     )
   }
 )

@@ -3,7 +3,7 @@
  * identifiers that the domain gave (`deliveryIdOf`). Columns that the domain filled (`wants`, `keptDeliveriesOf`, `isKept`)
  * decide which endpoints subscribe to it and what is kept for disabled ones.
  *
- * Called in the transaction that records the event, right after its insert, and only if the organization has an endpoint:
+ * Called in the transaction that records the event, after its insert, and only if the organization has an endpoint:
  * most have none, and that check costs less than this call.
  *
  * It sees the endpoints that are committed when it runs. One that is made while an event is being recorded may miss that
