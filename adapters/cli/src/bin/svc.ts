@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { overviewOf } from "../command/CommandList.ts"
 import { EXIT_OUTPUT_CLOSED, onOutputClosed } from "../start/ClosedOutput.ts"
+import { keepNewObjectsYoung } from "../start/HeapFlags.ts"
 import { nodeFault } from "../start/Version.ts"
 
 /** `EXIT_CONFIGURATION` of StartFault.ts, which loads Effect. */
@@ -13,6 +14,7 @@ if (fault !== undefined && overview === undefined) {
   console.error(fault)
   process.exitCode = EXIT_NODE
 } else if (overview === undefined) {
+  keepNewObjectsYoung()
   const [{ svc }, { runCommand }] = await Promise.all([
     import("../command/SvcCommand.ts"),
     import("../start/RunCommand.ts")

@@ -83,9 +83,7 @@ export const makeRawServer = (options: RawServerOptions): Server => {
 }
 
 /** The open connections, each with its pending responses in the order of their requests. */
-type Connections = Map<Duplex, Set<ServerResponse>>
-
-const lastOf = (pending: Iterable<ServerResponse> = []): ServerResponse | undefined => [...pending].at(-1)
+type Connections = Map<Duplex, Array<ServerResponse>>
 
 const REQUEST_EVENTS = new Set(["request", "checkContinue", "checkExpectation"])
 
@@ -97,7 +95,7 @@ const REQUEST_EVENTS = new Set(["request", "checkContinue", "checkExpectation"])
 const serializeRequests = (server: Server): Connections => {
   const connections: Connections = new Map()
   server.on("connection", (socket) => {
-    connections.set(socket, new Set())
+    connections.set(socket, [])
     socket.once("close", () => connections.delete(socket))
   })
   const emit = server.emit.bind(server)
@@ -107,13 +105,13 @@ const serializeRequests = (server: Server): Connections => {
     if (pending === undefined) return false
     // A response sent before the end of its request's body has closed the connection.
     if (!socket.writable) return true
-    if (pending.size >= MAX_PIPELINED_REQUESTS) {
+    if (pending.length >= MAX_PIPELINED_REQUESTS) {
       socket.destroy()
       return true
     }
-    const previous = lastOf(pending)
-    pending.add(response)
-    response.once("close", () => pending.delete(response))
+    const previous = pending.at(-1)
+    pending.push(response)
+    response.once("close", () => pending.splice(pending.indexOf(response), 1))
     if (previous === undefined) return emit(event, request, response)
     previous.once("close", () => {
       // The previous response may have closed the connection.
@@ -180,7 +178,7 @@ const refuseBelowTheRoutes = (server: Server, options: RawServerOptions, connect
     response.writeHead(answer.status, answer.headers).end(answer.body)
   })
   server.on("connect", (_request, socket) => {
-    const pending = lastOf(connections.get(socket))
+    const pending = connections.get(socket)?.at(-1)
     // A response written now would be taken for that of the pending request.
     if (pending !== undefined) return endAfter(socket, pending)
     writeRaw(
@@ -242,21 +240,21 @@ const stopGracefully = (server: Server, connections: Connections, timeoutMs: num
   const closeAfter = (socket: Duplex, response: ServerResponse) => {
     if (!response.headersSent) response.setHeader("connection", "close")
     response.once("close", () => {
-      if ((connections.get(socket)?.size ?? 0) === 0) socket.end()
+      if ((connections.get(socket)?.length ?? 0) === 0) socket.end()
     })
   }
   server.prependListener("request", ({ socket }, response) => {
-    if (stopping && lastOf(connections.get(socket)) === response) closeAfter(socket, response)
+    if (stopping && connections.get(socket)?.at(-1) === response) closeAfter(socket, response)
   })
   server.close = (done) => {
     const afterDrain = (step: () => void) => setTimeout(() => afterTurns(DRAIN_TURNS, step), DRAIN_MS)
     const cutIdle = () => {
-      for (const [socket, pending] of connections) if (pending.size === 0) socket.destroy()
+      for (const [socket, pending] of connections) if (pending.length === 0) socket.destroy()
     }
     const stopListening = () => {
       stopping = true
       for (const [socket, pending] of connections) {
-        const last = lastOf(pending)
+        const last = pending.at(-1)
         if (last !== undefined) closeAfter(socket, last)
       }
       const cut = setTimeout(() => server.closeAllConnections(), timeoutMs)

@@ -1,3 +1,4 @@
+import { makeSlotSet } from "@svc/domain/engine/SlotSet"
 import type { Appended, ClaimTaken, OutOfTime, Stale, StreamChange } from "@svc/domain/ports/MandateStore"
 import { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { Context, Deferred, type Duration, Effect, Exit, Fiber, Option, type Scope, Tracer } from "effect"
@@ -35,6 +36,8 @@ interface Waiting {
   /** Approximate length that it adds to the text of a statement. */
   readonly length: number
   readonly outcome: Deferred.Deferred<Appended, AppendRefusal>
+  /** Takes it out of those that are to be told when the store closes. */
+  readonly leave: () => void
   /** The span that it was sent from. */
   readonly span: Tracer.AnySpan | undefined
 }
@@ -127,10 +130,10 @@ export const makeLanes = (
     const observer = yield* StoreObserver
     observer?.offer("queued_changes", () => lanes.reduce((sum, { waiting }) => sum + waiting.length, 0))
 
-    const pending = new Set<Waiting>()
+    const pending = makeSlotSet<Waiting["outcome"]>()
 
     const settle = (entry: Waiting, exit: Exit.Exit<Appended, AppendRefusal>): void => {
-      pending.delete(entry)
+      entry.leave()
       Deferred.doneUnsafe(entry.outcome, exit)
     }
 
@@ -197,7 +200,7 @@ export const makeLanes = (
       Effect.sync(() => {
         isClosed = true
         const closed = Exit.fail(new StoreUnavailable({ cause: "the store is closing" }))
-        for (const entry of pending) settle(entry, closed)
+        for (const outcome of pending.items()) Deferred.doneUnsafe(outcome, closed)
       })
     )
 
@@ -209,19 +212,20 @@ export const makeLanes = (
           return appends.alone(change)
         }
         const lane = lanes[laneNumber(change, options.lanes)]!
+        const outcome: Waiting["outcome"] = Deferred.makeUnsafe()
         const entry: Waiting = {
           change,
           names: namesOf(change),
           length: lengthOf(change),
-          outcome: Deferred.makeUnsafe(),
+          outcome,
+          leave: pending.add(outcome),
           span: Context.getOrUndefined(Fiber.getCurrent()!.context, Tracer.ParentSpan)
         }
         lane.waiting.push(entry)
-        pending.add(entry)
-        const wait = Effect.onInterrupt(Deferred.await(entry.outcome), () =>
+        const wait = Effect.onInterrupt(Deferred.await(outcome), () =>
           Effect.sync(() => {
             lane.waiting = lane.waiting.filter((other) => other !== entry)
-            pending.delete(entry)
+            entry.leave()
           })
         )
         if (lane.isRunning) return wait

@@ -1,3 +1,4 @@
+import { makeLeastRecentlySet } from "@svc/domain/engine/LeastRecentlySet"
 import type { StoreUnavailable, StreamChange } from "@svc/domain/ports/MandateStore"
 import { Effect } from "effect"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
@@ -29,17 +30,14 @@ export interface RecordedHeads {
 
 /** Remembers what was acknowledged, for when the database turns out to be another one. */
 export const makeRecordedHeads = (most = MAX_REMEMBERED_MANDATES): RecordedHeads => {
-  // In the order of the last write.
-  const heads = new Map<string, RecordedHead>()
+  const heads = makeLeastRecentlySet<RecordedHead>(most)
   return {
     note: ({ events, mandate, organization }) => {
       const last = events.at(-1)
       if (last === undefined) return
-      heads.delete(mandate)
       heads.set(mandate, { organization, mandate, seq: last.seq, event: last.id })
-      if (heads.size > most) heads.delete(heads.keys().next().value!)
     },
-    list: () => [...heads.values()]
+    list: () => Array.from(heads.entries(), ([, head]) => head)
   }
 }
 

@@ -97,8 +97,10 @@ const isPast = (lifetimeSeconds: bigint, since: bigint, at: bigint): boolean =>
   at - since >= lifetimeSeconds * NANOS_PER_SECOND
 
 export const makeKnownStreams = (): KnownStreams => {
-  /** Those that were known least recently first. */
-  const streams = new Map<string, KnownStream & { readonly at: bigint; readonly weight: number }>()
+  // One more, since what makes room is forgotten afterwards, with what it holds.
+  const streams = makeLeastRecentlySet<KnownStream & { readonly at: bigint; readonly weight: number }>(
+    MAX_KNOWN_STREAMS + 1
+  )
   const doubts = makeLeastRecentlySet<bigint>(MAX_KNOWN_STREAMS)
   const weightOf = makeScale()
   let held = 0
@@ -111,7 +113,7 @@ export const makeKnownStreams = (): KnownStreams => {
 
   /** Forgets what is too old, and makes room. */
   const tidy = (at: bigint): void => {
-    for (const [key, known] of streams) {
+    for (const [key, known] of streams.entries()) {
       const isFull = streams.size > MAX_KNOWN_STREAMS || held > MAX_KNOWN_CHARACTERS
       if (!isFull && !isPast(KNOWN_LIFETIME_SECONDS, known.at, at)) return
       forget(key)
@@ -137,9 +139,8 @@ export const makeKnownStreams = (): KnownStreams => {
     know: (key, { store, stream }, at) => {
       const state = newestOpen(stream.state)
       const weight = weightOf(state)
-      forget(key)
+      held += weight - (streams.get(key)?.weight ?? 0)
       streams.set(key, { store, stream: { ...stream, state }, at, weight })
-      held += weight
       tidy(at)
     },
     noteClock: (next) => {
