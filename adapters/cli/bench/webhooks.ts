@@ -3,16 +3,19 @@ import { type ChildProcess, fork } from "node:child_process"
 import { startTestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { openDatabase } from "./Database.ts"
 import { installPeers } from "./Peers.ts"
+import { databaseSeconds, processSeconds } from "./ProcessorTime.ts"
 import type { Load } from "./Sender.ts"
 import type { SenderName } from "./SenderProgram.ts"
 
 const EX_UNAVAILABLE = 69
-const NAMES: ReadonlyArray<SenderName> = ["ours", "graphile-worker", "pg-boss", "limit"]
+const ALL: ReadonlyArray<SenderName> = ["ours", "graphile-worker", "pg-boss", "limit"]
 
-const option = (name: string, byDefault: number): number => {
-  const text = process.argv.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]
-  return text === undefined ? byDefault : Number(text)
-}
+const given = (name: string): string | undefined =>
+  process.argv.find((word) => word.startsWith(`--${name}=`))?.split("=")[1]
+const option = (name: string, byDefault: number): number => Number(given(name) ?? byDefault)
+/** Names that `--only` has, after `ours`. */
+const only = given("only")?.split(",")
+const NAMES = ALL.filter((name) => name === "ours" || (only?.includes(name) ?? true))
 const DELIVERIES = option("deliveries", 8000)
 const ROUNDS = option("rounds", 5)
 /** No round begins that would not end within this time, in seconds, if it took as long as the longest before it. */
@@ -49,24 +52,46 @@ const ended = (child: ChildProcess): Promise<void> =>
 interface Measured {
   /** Deliveries per second, from the word to start until every one has arrived and is recorded. */
   readonly rate: number
-  /** Processor time of the sender's process per delivery, in microseconds. */
-  readonly micros: number
+  /** Processor time per delivery, in microseconds, of the sender's process, the database and the receiver. */
+  readonly sender: number
+  readonly database: number
+  readonly receiver: number
 }
 
-const measure = async (name: SenderName, receiver: ChildProcess, load: Load): Promise<Measured> => {
+/** Seconds of processor time so far. */
+interface Processors {
+  readonly database: () => number
+  readonly receiver: () => number
+}
+
+const measure = async (
+  name: SenderName,
+  receiver: ChildProcess,
+  load: Load,
+  processors: Processors
+): Promise<Measured> => {
   const sender = program("./SenderProgram.ts", name, JSON.stringify(load))
   await said(sender)
   receiver.send(load.deliveries)
   const complete = said(receiver)
   const done = said(sender)
+  const before = { database: processors.database(), receiver: processors.receiver() }
   const begun = performance.now()
   sender.send("start")
   await complete
   sender.send("all arrived")
   const micros = Number(await done)
   const seconds = (performance.now() - begun) / 1000
+  const each = (used: number) => (used * 1e6) / load.deliveries
+  const database = each(processors.database() - before.database)
+  const received = each(processors.receiver() - before.receiver)
   await ended(sender)
-  return { rate: load.deliveries / seconds, micros: micros / load.deliveries }
+  return {
+    rate: load.deliveries / seconds,
+    sender: micros / load.deliveries,
+    database,
+    receiver: received
+  }
 }
 
 const sorted = (values: ReadonlyArray<number>): ReadonlyArray<number> => [...values].sort((a, b) => a - b)
@@ -88,12 +113,16 @@ const newResults = (): Results => new Map(NAMES.map((name): [SenderName, Array<M
 const report = (endpoints: number, results: Results): void => {
   const ratesOf = (name: SenderName) => (results.get(name) ?? []).map(({ rate }) => rate)
   const ours = ratesOf("ours")
-  say(`to ${endpoints} endpoint${endpoints === 1 ? "" : "s"}, ${ours.length} rounds, median (range)`)
+  say(
+    `to ${endpoints} endpoint${endpoints === 1 ? "" : "s"}, ${ours.length} rounds, median (range); processor time of sender + database + receiver`
+  )
   for (const name of NAMES) {
-    const micros = (results.get(name) ?? []).map((one) => one.micros)
+    const micros = (["sender", "database", "receiver"] as const).map((part) =>
+      withRange((results.get(name) ?? []).map((one) => one[part])).padStart(13)
+    )
     const ratios = ratesOf(name).map((rate, round) => (ours[round] ?? 0) / rate)
     say(
-      `  ${name.padEnd(16)} ${withRange(ratesOf(name)).padStart(20)} deliveries/s, ${withRange(micros).padStart(16)} us of processor time each, ours ${median(ratios).toFixed(2)} of it`
+      `  ${name.padEnd(16)} ${withRange(ratesOf(name)).padStart(20)} deliveries/s, ${micros.join(" + ")} us of processor time each, ours ${median(ratios).toFixed(2)} of it`
     )
   }
 }
@@ -111,6 +140,10 @@ const run = async (): Promise<void> => {
   try {
     const port = Number(await said(receiver))
     const query = openDatabase(server.url)
+    const processors = {
+      database: await databaseSeconds(query),
+      receiver: () => processSeconds(receiver.pid ?? 0)
+    }
     let databases = 0
     const newDatabase = async (): Promise<string> => {
       databases += 1
@@ -130,7 +163,7 @@ const run = async (): Promise<void> => {
         const targets = Array.from({ length: endpoints }, (_, number) => `http://127.0.0.1:${port}/${number}`)
         for (const name of order) {
           const load = { databaseUrl: await newDatabase(), targets, deliveries: DELIVERIES }
-          of.get(name)?.push(await measure(name, receiver, load))
+          of.get(name)?.push(await measure(name, receiver, load, processors))
         }
       }
       longest = Math.max(longest, performance.now() - roundBegun)

@@ -1,6 +1,6 @@
+import { processSeconds } from "../ProcessorTime.ts"
 import type { HttpSystem } from "./HttpSystem.ts"
 import type { Load, LoadResult } from "./Load.ts"
-import { processSeconds } from "./ProcessorTime.ts"
 
 /**
  * `embedded` is our service without HTTP, in the process that makes the load; `webhook` is `ours` for a tenant with a webhook

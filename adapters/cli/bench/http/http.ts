@@ -6,13 +6,13 @@ import { findPgbench } from "@svc/store-postgres/bench/BareLoop"
 import { startTestPostgres, type TestPostgres } from "@svc/store-postgres/test/TestPostgres"
 import { openDatabase } from "../Database.ts"
 import { installPeers } from "../Peers.ts"
+import { databaseSeconds } from "../ProcessorTime.ts"
 import { endOf, saidBy, startProgram } from "./Child.ts"
 import { startEmbedded } from "./EmbeddedService.ts"
 import type { Load, LoadResult } from "./Load.ts"
 import { makeTenant, OWN_ROOT, prepareOurs, sizesOf, startOurs } from "./OurService.ts"
 import { startPeer } from "./PeerService.ts"
 import { startPgbench } from "./PgbenchSystem.ts"
-import { familySeconds, parentOf } from "./ProcessorTime.ts"
 import { type Cell, measureHttp, type System, type SystemName } from "./System.ts"
 import { printCell, ratioLine, type Table } from "./Table.ts"
 
@@ -73,11 +73,9 @@ const databasesOf = async (server: TestPostgres) => {
     await server.own.start()
   }
   const query = openDatabase(server.url)
-  const [backend] = (await query("select pg_backend_pid() as pid")) as ReadonlyArray<{ readonly pid: number }>
-  const postmaster = parentOf(backend?.pid ?? 0) ?? 0
   let databases = 0
   return {
-    databaseSeconds: () => familySeconds(postmaster),
+    databaseSeconds: await databaseSeconds(query),
     newDatabase: async (): Promise<string> => {
       databases += 1
       const name = `bench_${process.pid}_${databases}`

@@ -31,7 +31,7 @@ const statOf = (pid: number | string): ProcessStat | undefined => {
 export const processSeconds = (pid: number): number => statOf(pid)?.own ?? Number.NaN
 
 /** The same of a process with all its children, those that have ended too. */
-export const familySeconds = (pid: number): number => {
+const familySeconds = (pid: number): number => {
   const first = statOf(pid)
   if (first === undefined) return Number.NaN
   const children = readdirSync("/proc")
@@ -41,5 +41,14 @@ export const familySeconds = (pid: number): number => {
   return children.reduce((sum, stat) => sum + stat!.own, first.own + first.ended)
 }
 
-/** The process that started another; `undefined` where that is not told. */
-export const parentOf = (pid: number): number | undefined => statOf(pid)?.parent
+/**
+ * Reads the seconds of a Postgres server on this machine, with those of all its sessions; NaN of one elsewhere. `query` sends
+ * a statement to it.
+ */
+export const databaseSeconds = async (
+  query: (text: string) => Promise<ReadonlyArray<object>>
+): Promise<() => number> => {
+  const [session] = (await query("select pg_backend_pid() as pid")) as ReadonlyArray<{ readonly pid: number }>
+  const first = statOf(session?.pid ?? 0)?.parent ?? 0
+  return () => familySeconds(first)
+}
