@@ -87,17 +87,18 @@ const open = (
   context: SealContext,
   text: string
 ): Effect.Effect<Redacted.Redacted<string>, SealBroken> => {
-  const broken = new SealBroken({ purpose: context.purpose })
+  // Not made before it is needed: an error takes a stack trace.
+  const broken = () => new SealBroken({ purpose: context.purpose })
   const [format, keyId, body, ...rest] = text.split(".")
   const key = keys.find((candidate) => candidate.id === keyId)
   const sealed = body === undefined ? undefined : decodeBase64Url(body)
   if (format !== FORMAT || key === undefined || sealed === undefined || rest.length > 0) {
-    return Effect.fail(broken)
+    return Effect.fail(broken())
   }
-  if (sealed.length < NONCE_BYTES + TAG_BYTES) return Effect.fail(broken)
+  if (sealed.length < NONCE_BYTES + TAG_BYTES) return Effect.fail(broken())
   return Effect.try({
     try: () => Redacted.make(decrypt(key, context, sealed), { label: context.purpose }),
-    catch: () => broken
+    catch: broken
   })
 }
 
