@@ -1,6 +1,7 @@
 import { baseline } from "./migrations/Baseline.ts"
 import { cleanedRows } from "./migrations/CleanedRows.ts"
 import { heapOnlyUpdates } from "./migrations/HeapOnlyUpdates.ts"
+import { openAttempts } from "./migrations/OpenAttempts.ts"
 import { partitions } from "./migrations/Partitions.ts"
 import { removedMandates } from "./migrations/RemovedMandates.ts"
 import { replacedIndexes } from "./migrations/ReplacedIndexes.ts"
@@ -44,7 +45,8 @@ export const MIGRATIONS: ReadonlyArray<Migration> = [
   { id: 7, name: "webhook_bounds", statements: webhookBounds },
   { id: 8, name: "partitions", statements: partitions },
   { id: 9, name: "removed_mandates", statements: removedMandates },
-  { id: 10, name: "revisions_after_loss", statements: revisionsAfterLoss }
+  { id: 10, name: "revisions_after_loss", statements: revisionsAfterLoss },
+  { id: 11, name: "open_attempts", statements: openAttempts }
 ]
 
 /** A schema's name as it is written in statements. */

@@ -35,6 +35,7 @@ const ACROSS_ORGANIZATIONS: ReadonlyArray<RegExp> = [
 /** Statements that many organizations share: results of attempts, and what was leased for several of them. */
 const SEVERAL_ORGANIZATIONS: ReadonlyArray<RegExp> = [
   /unnest\(v_organizations, v_endpoints/u,
+  /unnest\(v_picked_organizations, v_picked_endpoints/u,
   /unnest\(p_places::bigint\[\], p_deliveries/u
 ]
 

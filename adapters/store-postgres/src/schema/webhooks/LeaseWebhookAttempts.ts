@@ -1,4 +1,28 @@
 /**
+ * Rows of the endpoints in `v_organizations` and `v_endpoints` and another array beside them: how many attempts each has
+ * `open` and may have at `most`, and how many its organization has, of `every` endpoint. What an organization has is counted
+ * once.
+ */
+const openOf = (beside: string): string => `(
+      select g.organization, n.endpoint, n.since, bound.most, own.open, every.open as every from (
+          select c.organization, array_agg(c.endpoint) as endpoints, array_agg(c.since) as since
+            from unnest(v_organizations, v_endpoints, ${beside}) c (organization, endpoint, since) group by c.organization
+        ) g
+        cross join lateral (
+          select count(*) as open from {schema}.webhook_delivery o
+            where o.organization = g.organization and o.open_token is not null
+        ) every
+        cross join lateral unnest(g.endpoints, g.since) n (endpoint, since)
+        cross join lateral (
+          select coalesce(p_bounds[array_position(p_bounded, n.endpoint)]::bigint, p_per_endpoint) as most
+        ) bound
+        cross join lateral (
+          select count(*) as open from {schema}.webhook_delivery o
+            where o.organization = g.organization and o.endpoint = n.endpoint and o.open_token is not null
+        ) own
+    )`
+
+/**
  * Leases deliveries that are due: opens an attempt of each for the worker `p_token` and for `p_nanos`, at a cost in
  * proportion to what is due. The selected deliveries are due as by `isDue` of the domain, and are opened as by
  * `beginAttempt`.
@@ -27,6 +51,14 @@ declare
   v_organizations text[];
   v_endpoints text[];
   v_since bigint[];
+  v_open bigint[];
+  v_every bigint[];
+  v_most bigint[];
+  v_deepest bigint;
+  v_picked_organizations text[];
+  v_picked_endpoints text[];
+  v_picked text[];
+  v_has_more boolean;
   v_idle_organizations text[];
   v_idle_endpoints text[];
   v_idle record;
@@ -57,24 +89,9 @@ begin
     ) f;
 
   select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints from (
-    select w.organization, w.endpoint from unnest(v_organizations, v_endpoints, v_since) w (organization, endpoint, since)
-      cross join lateral (
-        select coalesce(p_bounds[array_position(p_bounded, w.endpoint)]::bigint, p_per_endpoint) as most
-      ) bound
-      cross join lateral (
-        select count(*) as open from (
-          select from {schema}.webhook_delivery o where o.organization = w.organization and o.endpoint = w.endpoint
-            and o.open_token is not null limit bound.most
-        ) of_endpoint
-      ) own
-      cross join lateral (
-        select count(*) as open from (
-          select from {schema}.webhook_delivery o where o.organization = w.organization
-            and o.open_token is not null limit p_per_organization
-        ) of_organization
-      ) every
-      where own.open < bound.most and (own.open < p_assured or every.open < p_per_organization)
-      order by own.open, w.since, w.endpoint limit p_limit
+    select w.organization, w.endpoint from ${openOf("v_since")} w
+      where w.open < w.most and (w.open < p_assured or w.every < p_per_organization)
+      order by w.open, w.since, w.endpoint limit p_limit
   ) l;
   -- What is open at these endpoints is counted again below, by a statement that sees what the holder before has opened.
   select array_agg(l.organization), array_agg(l.endpoint) into v_organizations, v_endpoints from (
@@ -82,41 +99,43 @@ begin
       join {schema}.webhook_attempt_lock k on k.organization = w.organization and k.endpoint = w.endpoint
       for update of k skip locked
   ) l;
-  if v_endpoints is not null then
-    return query with picked as materialized (
-      select r.organization, r.endpoint, r.delivery,
-        row_number() over (order by r.turn, r.next_attempt_at, r.endpoint) as place
+  select array_agg(w.organization), array_agg(w.endpoint), array_agg(w.open), array_agg(w.every), array_agg(w.most),
+      ceil((p_limit + sum(w.open)) / count(*))
+    into v_organizations, v_endpoints, v_open, v_every, v_most, v_deepest
+    from ${openOf("v_endpoints")} w where w.open < w.most;
+  while v_endpoints is not null loop
+    with waiting as materialized (
+      select w.organization, w.endpoint, t.delivery, t.next_attempt_at, w.open + t.place as turn,
+        w.every + row_number() over (
+          partition by w.organization order by w.open + t.place, t.next_attempt_at, w.endpoint) as of_organization,
+        w.open + t.place = v_deepest and v_deepest < w.most as has_more
+      from unnest(v_organizations, v_endpoints, v_open, v_every, v_most) w (organization, endpoint, open, every, most)
+        cross join lateral (
+          select d.delivery, d.next_attempt_at, row_number() over (order by d.next_attempt_at, d.delivery) as place
+          from {schema}.webhook_delivery d
+          where d.organization = w.organization and d.endpoint = w.endpoint and d.queue = 'due'
+            and d.next_attempt_at <= v_clock
+          order by d.next_attempt_at, d.delivery limit greatest(0, least(p_limit, w.most - w.open, v_deepest - w.open))
+        ) t
+    )
+    select array_agg(r.organization), array_agg(r.endpoint), array_agg(r.delivery),
+        (select bool_or(w.has_more) from waiting w)
+      into v_picked_organizations, v_picked_endpoints, v_picked, v_has_more
       from (
-        select w.organization, w.endpoint, t.delivery, t.next_attempt_at, own.open + t.place as turn,
-          every.open + row_number() over (
-            partition by w.organization order by own.open + t.place, t.next_attempt_at, w.endpoint) as of_organization
-        from unnest(v_organizations, v_endpoints) w (organization, endpoint)
-          cross join lateral (
-            select coalesce(p_bounds[array_position(p_bounded, w.endpoint)]::bigint, p_per_endpoint) as most
-          ) bound
-          cross join lateral (
-            select count(*) as open from {schema}.webhook_delivery o
-              where o.organization = w.organization and o.endpoint = w.endpoint and o.open_token is not null
-          ) own
-          cross join lateral (
-            select count(*) as open from {schema}.webhook_delivery o
-              where o.organization = w.organization and o.open_token is not null
-          ) every
-          cross join lateral (
-            select d.delivery, d.next_attempt_at, row_number() over (order by d.next_attempt_at, d.delivery) as place
-            from {schema}.webhook_delivery d
-            where d.organization = w.organization and d.endpoint = w.endpoint and d.queue = 'due'
-              and d.next_attempt_at <= v_clock
-            order by d.next_attempt_at, d.delivery limit greatest(0, least(p_limit, bound.most - own.open))
-          ) t
-      ) r
-      where r.of_organization <= p_per_organization or r.turn <= p_assured
-      order by place limit p_limit
-    ), opened as (
+        select w.organization, w.endpoint, w.delivery from waiting w
+          where w.of_organization <= p_per_organization or w.turn <= p_assured
+          order by w.turn, w.next_attempt_at, w.endpoint limit p_limit
+      ) r;
+    exit when v_has_more is not true or cardinality(v_picked) = p_limit;
+    v_deepest := null;
+  end loop;
+  if v_picked is not null then
+    return query with opened as (
       update {schema}.webhook_delivery d
         set queue = null, open_token = p_token, open_at = v_clock, open_expires_at = v_clock + p_nanos,
           open_generation = e.generation
-        from picked p
+        from unnest(v_picked_organizations, v_picked_endpoints, v_picked) with ordinality
+            p (organization, endpoint, delivery, place)
           join {schema}.webhook_endpoint e on e.organization = p.organization and e.endpoint = p.endpoint
             and e.status = 'active'
         where d.organization = p.organization and d.endpoint = p.endpoint and d.delivery = p.delivery

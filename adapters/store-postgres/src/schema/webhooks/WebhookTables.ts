@@ -1,4 +1,12 @@
 /**
+ * Attempts that are open, which are counted whenever more are opened. Each has an entry of its own: entries of one key that share
+ * one are not found to be dead one by one, and all that were open since the table was vacuumed would be read again.
+ */
+export const openAttemptIndex = `create index webhook_delivery_open on {schema}.webhook_delivery (organization, endpoint)
+  with (deduplicate_items = off) where open_token is not null;
+`
+
+/**
  * Webhook endpoints and their deliveries.
  *
  * All statements take locks in the same order: those of an append, claims, endpoints by their key, deliveries. Opening
@@ -47,10 +55,9 @@ create table {schema}.webhook_delivery (
 create index webhook_delivery_queue on {schema}.webhook_delivery
   (queue, endpoint, organization, next_attempt_at, delivery) where queue is not null;
 create index webhook_delivery_later on {schema}.webhook_delivery (next_attempt_at) where queue = 'later';
-create index webhook_delivery_open on {schema}.webhook_delivery (organization, endpoint) where open_token is not null;
 create index webhook_delivery_ended on {schema}.webhook_delivery (organization, endpoint, ended_at)
   where state <> 'pending';
-create index webhook_delivery_expiry on {schema}.webhook_delivery (open_expires_at) where open_token is not null;
+${openAttemptIndex}create index webhook_delivery_expiry on {schema}.webhook_delivery (open_expires_at) where open_token is not null;
 
 -- A row for each endpoint, locked by whoever opens attempts of it, so that their number is exact. The endpoint's own row is
 -- left to those who record the ends of attempts meanwhile.
