@@ -317,6 +317,29 @@ export const webhookDeliveryContract = (it: StoreIt): void => {
       })
     )
 
+    it.effect("of an endpoint that has more than its share are leased where others have less", () =>
+      Effect.gen(function* () {
+        const { organization } = newPlace()
+        const [long, ...short] = yield* Effect.forEach([1, 2, 3, 4, 5], () => register(organization))
+        yield* addMany(long!, 12)
+        for (const endpoint of short) yield* addMany(endpoint, 1)
+        const all = [long!, ...short]
+        const { leased } = yield* lease(all, { limit: 10 })
+        assert.deepStrictEqual(
+          all.map((endpoint) => countOf(leased, endpoint)),
+          [6, 1, 1, 1, 1]
+        )
+        // What is open already is part of a share.
+        for (const endpoint of short) yield* addMany(endpoint, 4)
+        const next = yield* lease(all, { limit: 10 })
+        const counts = all.map((endpoint) => countOf(next.leased, endpoint))
+        assert.deepStrictEqual(counts.toSorted(), [0, 2, 2, 3, 3])
+        assert.strictEqual(counts[0], 0)
+        const rest = yield* lease(all)
+        assert.lengthOf(rest.leased, 12)
+      })
+    )
+
     it.effect("that wait longest come first", () =>
       Effect.gen(function* () {
         const { organization } = newPlace()
