@@ -2,6 +2,7 @@ import type { Socket } from "node:net"
 import type { TargetRefused } from "@svc/domain/ports/WebhookTransport"
 import { Effect, type Scope } from "effect"
 import type { Client, Dispatcher } from "undici"
+import { closedWithScope } from "./ClosedWithScope.ts"
 import { connectTo, ExchangeFailed } from "./GuardedConnection.ts"
 import type { ResolutionFailed } from "./NameResolver.ts"
 import { checkTarget, type TargetGuard } from "./TargetGuard.ts"
@@ -63,8 +64,8 @@ const SETTLED = new Error("the request is settled")
 
 /** HTTP/1.1 over this connection, for one request. */
 const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connected) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
+  closedWithScope(
+    () => {
       let unused: Socket | undefined = socket
       return new Client(url.origin, {
         // Not synchronously: the client does not expect a connection within the call.
@@ -84,7 +85,7 @@ const clientOver = ({ Client }: typeof import("undici"), { socket, url }: Connec
         headersTimeout: 0,
         bodyTimeout: 0
       })
-    }),
+    },
     (client) => Effect.promise(() => client.destroy(SETTLED))
   )
 

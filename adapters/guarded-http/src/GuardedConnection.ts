@@ -3,6 +3,7 @@ import { connect as connectTls } from "node:tls"
 import { TargetRefused } from "@svc/domain/ports/WebhookTransport"
 import type { AttemptError } from "@svc/domain/webhook/WebhookDelivery"
 import { Data, Effect, type Scope } from "effect"
+import { closedWithScope } from "./ClosedWithScope.ts"
 import { type CheckedTarget, hostOf } from "./TargetGuard.ts"
 
 /** An exchange that ended without a status; `cause` is for the operator's log alone. */
@@ -35,8 +36,8 @@ const untilReady = (
   event: "connect" | "secureConnect",
   error: "connection_failed" | "tls_failed"
 ): Effect.Effect<Socket, ExchangeFailed, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
+  closedWithScope(
+    () => {
       const socket = open()
       const ready = new Promise<void>((resolve, reject) => {
         socket.once(event, resolve)
@@ -46,7 +47,7 @@ const untilReady = (
       })
       ready.catch(() => undefined)
       return { socket, ready }
-    }),
+    },
     ({ socket }) => Effect.sync(() => socket.destroy())
   ).pipe(
     Effect.flatMap(({ socket, ready }) =>
