@@ -98,16 +98,20 @@ export const afterAttempt = (
   if (endpoint.status === "deleted" || attempt.generation !== endpoint.generation) return endpoint
   const counters = countersAfter(endpoint, attempt)
   const reason = endpoint.status === "active" ? reachedBy(counters) : undefined
-  return reason === undefined
-    ? { ...endpoint, ...counters }
-    : {
-        ...endpoint,
-        ...counters,
-        status: "disabled",
-        disabledReason: reason,
-        disabledAt: now,
-        updatedAt: now
-      }
+  if (reason === undefined) {
+    return counters.consecutiveFailedAttempts === endpoint.consecutiveFailedAttempts &&
+      counters.consecutiveExhaustedDeliveries === endpoint.consecutiveExhaustedDeliveries
+      ? endpoint
+      : { ...endpoint, ...counters }
+  }
+  return {
+    ...endpoint,
+    ...counters,
+    status: "disabled",
+    disabledReason: reason,
+    disabledAt: now,
+    updatedAt: now
+  }
 }
 
 /** Makes a disabled endpoint active, with counters of zero (part 8); any other stays as it is. */

@@ -5,7 +5,12 @@ import { Randomness } from "../ports/Randomness.ts"
 import { WebhookStore } from "../ports/WebhookStore.ts"
 import { UNIFORM_BYTES, uniformFrom } from "../webhook/DeliverySchedule.ts"
 import type { AttemptResult } from "../webhook/WebhookDelivery.ts"
-import { finishAttempt, loseAttempt, type WebhookDeliveryState } from "../webhook/WebhookDelivery.ts"
+import {
+  finishAttempt,
+  isSuccess,
+  loseAttempt,
+  type WebhookDeliveryState
+} from "../webhook/WebhookDelivery.ts"
 import type { StoredEndpoint, WebhookEndpointState } from "../webhook/WebhookEndpoint.ts"
 
 /** An attempt that has ended, by its delivery as it was when the attempt was opened. */
@@ -36,10 +41,12 @@ const finishAll = (
   const deliveries: Array<Finished["deliveries"][number]> = []
   for (const { delivery, result } of ended) {
     const token = tokenOf(delivery)
+    // What has arrived is not attempted again, so nothing is drawn for it.
+    const uniform = result !== "lost" && isSuccess(result.status) ? 0 : draw()
     const both =
       result === "lost"
-        ? { endpoint, delivery: loseAttempt(delivery, now, draw()) }
-        : finishAttempt({ endpoint, delivery }, { token, result, now, uniform: draw() })
+        ? { endpoint, delivery: loseAttempt(delivery, now, uniform) }
+        : finishAttempt({ endpoint, delivery }, { token, result, now, uniform })
     if (both?.delivery === undefined) continue
     endpoint = both.endpoint
     deliveries.push({ next: both.delivery, token })

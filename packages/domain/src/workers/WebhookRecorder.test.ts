@@ -80,6 +80,41 @@ describe("ends of attempts", () => {
     }).pipe(Effect.scoped, Effect.provide(layer))
   })
 
+  it.effect("of more than a few attempts wait for half of them, at most for 20 milliseconds", () => {
+    const { layer, writes } = watchedAttempts()
+    return Effect.gen(function* () {
+      yield* fromTheStart
+      const { begin, counted } = yield* makeCounted
+      const attempts = (yield* leased(20)).map(begin)
+      const end = (from: number, to: number) =>
+        Effect.forEach(attempts.slice(from, to), ({ ended }) => ended(ARRIVED), { discard: true })
+      yield* end(0, 1)
+      yield* milliseconds(8)
+      yield* end(1, 9)
+      yield* milliseconds(8)
+      assert.lengthOf(writes, 0)
+      yield* end(9, 10)
+      yield* milliseconds(4)
+      assert.deepStrictEqual(namesOf(writes), [["hooks.example 10"]])
+      yield* milliseconds(100)
+      yield* end(10, 11)
+      yield* milliseconds(19)
+      assert.lengthOf(writes, 1)
+      yield* milliseconds(1)
+      assert.deepStrictEqual(namesOf(writes.slice(1)), [["hooks.example 1"]])
+      yield* milliseconds(100)
+      yield* end(11, 12)
+      yield* milliseconds(20)
+      yield* milliseconds(100)
+      assert.lengthOf(writes, 3)
+      // No more than a few are left.
+      yield* end(12, 13)
+      yield* settle
+      assert.lengthOf(writes, 4)
+      assert.strictEqual(counted.settled, 13)
+    }).pipe(Effect.scoped, Effect.provide(layer))
+  })
+
   it.effect("of several endpoints are one write, without those whose attempts are still under way", () => {
     const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {

@@ -9,6 +9,15 @@ import { pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
 /** Least time between two writes, in nanoseconds: attempts that end in between are recorded together. */
 const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
+/**
+ * While more than a few attempts are under way, ends wait until they are this part of them, at most for the longest wait: each
+ * write costs something for each of its endpoints, but what is not recorded counts as under way.
+ */
+const FEW_ATTEMPTS = 8
+const ENDED_DIVISOR = 2
+const LONGEST_WAIT = 20n * NANOS_PER_MILLISECOND
+/** How often it is looked whether enough have ended, in milliseconds. */
+const CHECKED_EVERY_MILLISECONDS = 4
 
 type KnownEnd = EndedAttempt & { readonly result: AttemptResult }
 
@@ -117,6 +126,19 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     })
   })
 
+  const readyLedgers = (): ReadonlyArray<Ledger> =>
+    [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
+
+  const haveEnoughEnded = (): boolean => {
+    let open = 0
+    let ended = 0
+    for (const ledger of ledgers.values()) {
+      open += ledger.open
+      ended += ledger.ended.length
+    }
+    return open <= FEW_ATTEMPTS || ended * ENDED_DIVISOR >= open
+  }
+
   /** Writes until there is nothing left that can be written now. */
   const flush: Effect.Effect<void, never, Ports> = Effect.suspend(() => {
     if (isFlushing) return Effect.void
@@ -124,8 +146,14 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     return Effect.gen(function* () {
       for (;;) {
         yield* sleepUntilElapsed(writtenAt, WRITE_EVERY)
-        const ready = [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
-        if (ready.length === 0) return
+        if (readyLedgers().length === 0) return
+        // What ends in this turn of the event loop is waited for in any case.
+        if (!haveEnoughEnded()) yield* Effect.yieldNow
+        const since = yield* Clock.monotonicTimeNanos
+        while (!haveEnoughEnded() && (yield* Clock.monotonicTimeNanos) - since < LONGEST_WAIT) {
+          yield* Effect.sleep(CHECKED_EVERY_MILLISECONDS)
+        }
+        const ready = readyLedgers()
         writtenAt = yield* Clock.monotonicTimeNanos
         const together = ready.filter(({ failures }) => failures === 0)
         for (const ledger of ready) {
@@ -151,12 +179,12 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     ledger.open += 1
     if (revision > ledger.known.revision) ledger.known = known
     return {
-      ended: Effect.fnUntraced(function* (result: AttemptResult) {
-        const { at = 0n, expiresAt = 0n } = delivery.open ?? {}
-        const until = (yield* Clock.monotonicTimeNanos) + expiresAt - at
-        ledger.ended.push({ attempt: { delivery, result }, until })
-        if (!isFlushing) run(flush)
-      }),
+      ended: (result: AttemptResult) =>
+        Effect.map(Clock.monotonicTimeNanos, (now) => {
+          const { at = 0n, expiresAt = 0n } = delivery.open ?? {}
+          ledger.ended.push({ attempt: { delivery, result }, until: now + expiresAt - at })
+          if (!isFlushing) run(flush)
+        }),
       abandoned: Effect.sync(() => settle(ledger, 1))
     }
   }

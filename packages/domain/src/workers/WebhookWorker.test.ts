@@ -734,9 +734,38 @@ describe("a worker leases", () => {
         world.answer = () => SLOW
         yield* everywhere(5, 10)
         yield* Effect.forkScoped(webhookWorker)
-        yield* TestClock.adjust(20)
+        for (let millisecond = 0; millisecond < 20; millisecond += 1) yield* TestClock.adjust(1)
         assert.deepStrictEqual(world.leasedAt.slice(0, 2), [0, 6])
         assert.isAbove(world.received.length, 128)
+      })
+    )
+  )
+
+  it.effect("more at once than it begins in one turn of the event loop", () =>
+    watchedStory((world) =>
+      Effect.gen(function* () {
+        let turn = 0
+        const begun = new Map<number, number>()
+        world.answer = () => {
+          begun.set(turn, (begun.get(turn) ?? 0) + 1)
+          return SLOW
+        }
+        yield* everywhere(5, 10)
+        yield* Effect.forkScoped(
+          Effect.forever(
+            Effect.andThen(
+              Effect.sync(() => {
+                turn += 1
+              }),
+              Effect.yieldNow
+            )
+          )
+        )
+        yield* Effect.forkScoped(webhookWorker)
+        for (let millisecond = 0; millisecond < 5; millisecond += 1) yield* TestClock.adjust(1)
+        assert.deepStrictEqual(world.leasedAt, [0])
+        assert.strictEqual(world.received.length, 128)
+        assert.isAbove(begun.size, 1)
       })
     )
   )

@@ -1,5 +1,5 @@
 import { encodeBase64Url } from "@svc/protocol/Base64Url"
-import { type Instant, NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
+import { NANOS_PER_MILLISECOND, NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { webhookHeaders } from "@svc/protocol/webhook/WebhookHeaders"
 import { Clock, Context, Effect, type Exit, FiberSet, Redacted } from "effect"
 import type { StoreUnavailable } from "../ports/MandateStore.ts"
@@ -44,6 +44,13 @@ const ASSURED_PER_ENDPOINT = 4
 const ASSURED_SHARE_DIVISOR = ATTEMPTS_AT_ONCE / ASSURED_PER_ENDPOINT
 /** Deliveries that are leased at a time. */
 const LEASE_BATCH = 128
+/**
+ * Leased attempts that are begun in one turn of the event loop. All at once, they would also end at once, and this process
+ * would wait for the database in between; while many are under way their sockets and buffers outlive garbage collections.
+ */
+const BEGUN_AT_ONCE = 32
+/** Leased attempts that have not begun, at which more are leased. */
+const LEASED_AHEAD = 64
 /**
  * How long a lease lasts, in seconds: longer than an attempt may take (15 s) and its result takes to be recorded, so that
  * a slow worker is not taken for lost.
@@ -121,38 +128,14 @@ export const makeWakeUp = (): WakeUp => {
 
 type Ports = WebhookStore | WebhookTransport | SecretSealer | Randomness
 
-interface Round {
-  /** Attempts that were begun. */
-  readonly begun: number
-  /** Whether the round was full, so that more may be due. */
-  readonly mayHaveMore: boolean
-}
+const encoder = new TextEncoder()
 
 /** The result of an attempt whose signing secret does not open. */
 const UNSIGNED: AttemptResult = { error: "secret_unavailable", durationMs: 0 }
 
-/** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
-const attempt = Effect.fnUntraced(function* (
-  leased: LeasedDelivery,
-  secret: Redacted.Redacted<string>
-): Effect.fn.Return<AttemptResult, never, WebhookTransport> {
-  const { endpoint } = leased
-  const transport = yield* WebhookTransport
-  const body = new TextEncoder().encode(leased.body)
-  const at: Instant = leased.delivery.open?.at ?? 0n
-  return yield* transport.deliver({
-    url: endpoint.url,
-    headers: webhookHeaders({
-      secret: Redacted.value(secret),
-      timestamp: Number(at / NANOS_PER_SECOND),
-      body
-    }),
-    body
-  })
-})
-
 const make = Effect.gen(function* () {
   const store = yield* WebhookStore
+  const transport = yield* WebhookTransport
   const randomness = yield* Randomness
   const sealer = yield* SecretSealer
   const wakeUp = yield* WebhookWakeUp
@@ -161,6 +144,10 @@ const make = Effect.gen(function* () {
   const fibers = yield* FiberSet.make<void>()
   const run = yield* FiberSet.runtime(fibers)<Ports>()
   let underWay = 0
+  /** How many of these have not begun. */
+  let waiting = 0
+  /** Whether the last round was full, so that more may be due. */
+  let mayHaveMore = false
   const pace = makePace()
   const begin = makeRecorder({
     run,
@@ -193,22 +180,37 @@ const make = Effect.gen(function* () {
       Effect.catchTag("SealBroken", () => Effect.as(sayClosed(endpoint), undefined))
     )
 
-  const unsigned = Effect.sync(() => {
-    countUnsent(UNSIGNED)
-    return UNSIGNED
-  })
+  /** One attempt, signed afresh with the secret that the endpoint had when it was leased (part 8). */
+  const attempt = (
+    { body: text, delivery, endpoint }: LeasedDelivery,
+    secret: Redacted.Redacted<string> | undefined
+  ): Effect.Effect<AttemptResult> =>
+    Effect.suspend(() => {
+      if (secret === undefined) {
+        countUnsent(UNSIGNED)
+        return Effect.succeed(UNSIGNED)
+      }
+      const body = encoder.encode(text)
+      return transport.deliver({
+        url: endpoint.url,
+        headers: webhookHeaders({
+          secret: Redacted.value(secret),
+          timestamp: Number((delivery.open?.at ?? 0n) / NANOS_PER_SECOND),
+          body
+        }),
+        body
+      })
+    })
 
   const deliver = (leased: LeasedDelivery, secret: Exit.Exit<Redacted.Redacted<string> | undefined>) => {
     const { delivery, endpoint } = leased
     const { abandoned, ended } = begin(leased)
-    return Effect.flatMap(secret, (opened) =>
-      opened === undefined ? unsigned : attempt(leased, opened)
-    ).pipe(
-      Effect.tap(({ error, status }) =>
-        Effect.logDebug("webhook attempt", { status: status ?? null, error: error ?? null })
-      ),
-      Effect.tap((result) => Effect.sync(() => pace.ended(endpoint.id, result))),
-      Effect.flatMap(ended),
+    return Effect.flatMap(secret, (opened) => attempt(leased, opened)).pipe(
+      Effect.flatMap((result) => {
+        pace.ended(endpoint.id, result)
+        const { error = null, status = null } = result
+        return Effect.andThen(Effect.logDebug("webhook attempt", { status, error }), ended(result))
+      }),
       // The lease expires, the attempt is recorded as `worker_lost`, and the next one follows.
       Effect.catchCause((cause) =>
         Effect.andThen(abandoned, Effect.logWarning("the end of a webhook attempt is not recorded", cause))
@@ -222,11 +224,24 @@ const make = Effect.gen(function* () {
     )
   }
 
-  /** Leases what is due, as far as there is capacity, and begins it. */
-  const round: Effect.Effect<Round, StoreUnavailable> = Effect.gen(function* () {
+  /** Begins leased attempts, some in each turn of the event loop. */
+  const beginInTurns = Effect.fnUntraced(function* (
+    attempts: ReadonlyArray<Effect.Effect<void, never, Ports>>
+  ) {
+    for (const [at, each] of attempts.entries()) {
+      if (at > 0 && at % BEGUN_AT_ONCE === 0) yield* Effect.yieldNow
+      waiting -= 1
+      if (mayHaveMore && waiting === LEASED_AHEAD) wakeUp.notify()
+      run(each)
+    }
+  })
+
+  /** Leases what is due, as far as there is capacity, and begins it. Returns the number of attempts. */
+  const round: Effect.Effect<number, StoreUnavailable> = Effect.gen(function* () {
     const room = capacity - underWay
     const limit = Math.min(LEASE_BATCH, room)
-    if (limit === 0) return { begun: 0, mayHaveMore: false }
+    mayHaveMore = false
+    if (limit === 0) return 0
     const perOrganization = Math.ceil(room / ORGANIZATION_SHARE_DIVISOR)
     const perEndpoint = Math.min(ATTEMPTS_PER_ENDPOINT, Math.ceil(perOrganization / MAX_WEBHOOK_ENDPOINTS))
     const leased = yield* store.leaseDue({
@@ -239,14 +254,18 @@ const make = Effect.gen(function* () {
       lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
     const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string> | undefined>>()
+    const attempts: Array<Effect.Effect<void, never, Ports>> = []
     for (const each of leased) {
       const { endpoint } = each
       const secret = secrets.get(endpoint.id) ?? (yield* Effect.exit(secretOf(each)))
       secrets.set(endpoint.id, secret)
-      underWay += 1
-      run(deliver(each, secret))
+      attempts.push(deliver(each, secret))
     }
-    return { begun: leased.length, mayHaveMore: leased.length === limit }
+    underWay += attempts.length
+    waiting += attempts.length
+    mayHaveMore = leased.length === limit
+    run(beginInTurns(attempts))
+    return leased.length
   })
 
   let failures = 0
@@ -264,11 +283,11 @@ const make = Effect.gen(function* () {
     leasedAt = yield* Clock.monotonicTimeNanos
     const hints = wakeUp.count()
     // Uninterruptible, because an abandoned lease uses up an attempt.
-    const { begun, mayHaveMore } = yield* Effect.uninterruptible(round)
+    const begun = yield* Effect.uninterruptible(round)
     failures = 0
     doublings = begun > 0 || underWay > 0 ? 0 : Math.min(doublings + 1, MAX_DOUBLINGS)
-    if (!mayHaveMore && !mayHaveLost)
-      yield* Effect.race(pauseWhileIdle(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
+    const isNextAtOnce = mayHaveLost || (mayHaveMore && waiting <= LEASED_AHEAD)
+    if (!isNextAtOnce) yield* Effect.race(pauseWhileIdle(IDLE_PAUSE_MILLISECONDS), wakeUp.beyond(hints))
   }).pipe(
     Effect.catchCause((cause) => {
       failures += 1
@@ -290,7 +309,7 @@ export const attemptDueDeliveries: Effect.Effect<number, StoreUnavailable, Ports
     const { drained, round } = yield* make
     let attempts = 0
     for (;;) {
-      const { begun } = yield* Effect.uninterruptible(round)
+      const begun = yield* Effect.uninterruptible(round)
       if (begun === 0) return attempts
       attempts += begun
       yield* drained
