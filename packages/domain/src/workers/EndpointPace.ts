@@ -2,7 +2,7 @@ import { makeLeastRecentlySet } from "../engine/LeastRecentlySet.ts"
 import { type AttemptResult, isSuccess } from "../webhook/WebhookDelivery.ts"
 
 /** Most attempts under way of an endpoint that responds quickly, over all workers. */
-export const QUICK_ATTEMPTS_PER_ENDPOINT = 128
+export const QUICK_ATTEMPTS_PER_ENDPOINT = 192
 /** Attempts under way times their mean latency, in milliseconds, that an endpoint's bound is derived from. */
 const ATTEMPT_MILLISECONDS_PER_ENDPOINT = 6400
 /** Weight of the latest attempt in an endpoint's mean latency. */

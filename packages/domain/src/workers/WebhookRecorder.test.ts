@@ -58,7 +58,7 @@ const attemptsAt = (names: ReadonlyArray<string>, events = 1) =>
   })
 
 describe("ends of attempts", () => {
-  it.effect("of one endpoint are recorded at once, and those of the next five milliseconds together", () => {
+  it.effect("of one endpoint are recorded at once, and those of the next ten milliseconds together", () => {
     const { layer, writes } = watchedAttempts()
     return Effect.gen(function* () {
       yield* fromTheStart
@@ -68,11 +68,11 @@ describe("ends of attempts", () => {
       yield* settle
       assert.deepStrictEqual(namesOf(writes), [["hooks.example 1"]])
       yield* second!.ended(FAILED)
-      yield* milliseconds(3)
+      yield* milliseconds(6)
       yield* third!.ended(FAILED)
       yield* settle
       assert.lengthOf(writes, 1)
-      yield* milliseconds(3)
+      yield* milliseconds(6)
       assert.deepStrictEqual(namesOf(writes), [["hooks.example 1"], ["hooks.example 2"]])
       assert.strictEqual(counted.settled, 3)
       yield* milliseconds(1000)
@@ -94,7 +94,7 @@ describe("ends of attempts", () => {
       yield* milliseconds(8)
       assert.lengthOf(writes, 0)
       yield* end(9, 10)
-      yield* milliseconds(4)
+      yield* settle
       assert.deepStrictEqual(namesOf(writes), [["hooks.example 10"]])
       yield* milliseconds(100)
       yield* end(10, 11)
@@ -148,7 +148,7 @@ describe("ends of attempts", () => {
       yield* settle
       yield* one!.ended({ status: 500, durationMs: 4000.5 })
       yield* other!.ended({ status: 500, durationMs: 1000 })
-      yield* milliseconds(10)
+      yield* milliseconds(20)
       const last = leases[0]!.delivery.open!.at + 4001n * NANOS_PER_MILLISECOND
       assert.deepStrictEqual(
         writes[1]!.flatMap(({ deliveries }) => deliveries.map(({ next }) => next.nextAttemptAt)),
@@ -243,7 +243,7 @@ describe("ends of attempts", () => {
       yield* begin(first).ended(ARRIVED)
       yield* settle
       for (const { ended } of attempts) yield* ended(FAILED)
-      yield* milliseconds(10)
+      yield* milliseconds(20)
       assert.deepStrictEqual(namesOf(writes.slice(1)), [["a.example 3"]])
       assert.strictEqual(yield* failuresOf(older.endpoint.id), 3)
     }).pipe(Effect.scoped, Effect.provide(layer))
@@ -274,9 +274,9 @@ describe("ends of attempts that cannot be recorded", () => {
       yield* milliseconds(IDLE_PAUSE_MILLISECONDS - 1)
       yield* b!.ended(FAILED)
       yield* settle
-      // Within five milliseconds of that write, so that all of them are ready at once.
+      // Within ten milliseconds of that write, so that all of them are ready at once.
       for (const { ended } of [c!, d!]) yield* ended(FAILED)
-      yield* milliseconds(10)
+      yield* milliseconds(20)
       assert.deepStrictEqual(namesOf(writes.slice(0, 2)), [["a.example 1"], ["b.example 1"]])
       assert.sameDeepMembers(namesOf(writes.slice(2)), [["a.example 1"], ["c.example 1", "d.example 1"]])
       assert.strictEqual(counted.settled, 4)
@@ -304,7 +304,7 @@ describe("ends of attempts that cannot be recorded", () => {
       const before = writes.length
       const [next] = (yield* attemptsAfter(1)).map(begin)
       yield* next!.ended(ARRIVED)
-      yield* milliseconds(10)
+      yield* milliseconds(20)
       assert.lengthOf(writes, before + 1)
       isAway = false
       yield* milliseconds(IDLE_PAUSE_MILLISECONDS)

@@ -8,16 +8,14 @@ import { type EndedAttempt, recordEnds, recordEndsTogether } from "./WebhookAtte
 import { pauseAfterFailures, sleepUntilElapsed } from "./WorkerPause.ts"
 
 /** Least time between two writes, in nanoseconds: attempts that end in between are recorded together. */
-const WRITE_EVERY = 5n * NANOS_PER_MILLISECOND
+const WRITE_EVERY = 10n * NANOS_PER_MILLISECOND
 /**
  * While more than a few attempts are under way, ends wait until they are this part of them, at most for the longest wait: each
  * write costs something for each of its endpoints, but what is not recorded counts as under way.
  */
 const FEW_ATTEMPTS = 8
 const ENDED_DIVISOR = 2
-const LONGEST_WAIT = 20n * NANOS_PER_MILLISECOND
-/** How often it is looked whether enough have ended, in milliseconds. */
-const CHECKED_EVERY_MILLISECONDS = 4
+const LONGEST_WAIT = "20 millis"
 
 type KnownEnd = EndedAttempt & { readonly result: AttemptResult }
 
@@ -67,8 +65,14 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
   const ledgers = new Map<string, Ledger>()
   let isFlushing = false
   let writtenAt = 0n
+  /** Attempts of all ledgers that are open, and those of them that have ended and that no write has. */
+  let openCount = 0
+  let endedCount = 0
+  /** Goes on with a write that waits for more to end. */
+  let enough: (() => void) | undefined
 
   const settle = (ledger: Ledger, count: number): void => {
+    openCount -= count
     ledger.open -= count
     if (ledger.open === 0) ledgers.delete(ledger.known.endpoint.id)
     settled(count)
@@ -76,6 +80,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
 
   const take = (ledger: Ledger): ReadonlyArray<UnrecordedEnd> => {
     const taken = ledger.ended
+    endedCount -= taken.length
     ledger.ended = []
     ledger.isWriting = true
     return taken
@@ -106,6 +111,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
       )
       if (kept.length > 0) yield* Effect.sleep(pauseAfterFailures(ledger.failures))
       ledger.ended = [...kept, ...ledger.ended]
+      endedCount += kept.length
       ledger.isWriting = false
       settle(ledger, taken.length - kept.length)
     }
@@ -129,15 +135,15 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
   const readyLedgers = (): ReadonlyArray<Ledger> =>
     [...ledgers.values()].filter(({ ended, isWriting }) => ended.length > 0 && !isWriting)
 
-  const haveEnoughEnded = (): boolean => {
-    let open = 0
-    let ended = 0
-    for (const ledger of ledgers.values()) {
-      open += ledger.open
-      ended += ledger.ended.length
+  const haveEnoughEnded = (): boolean => openCount <= FEW_ATTEMPTS || endedCount * ENDED_DIVISOR >= openCount
+
+  const untilEnoughEnded = Effect.callback<void>((resume) => {
+    enough = () => {
+      enough = undefined
+      resume(Effect.void)
     }
-    return open <= FEW_ATTEMPTS || ended * ENDED_DIVISOR >= open
-  }
+    if (haveEnoughEnded()) enough()
+  })
 
   /** Writes until there is nothing left that can be written now. */
   const flush: Effect.Effect<void, never, Ports> = Effect.suspend(() => {
@@ -147,12 +153,7 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
       for (;;) {
         yield* sleepUntilElapsed(writtenAt, WRITE_EVERY)
         if (readyLedgers().length === 0) return
-        // What ends in this turn of the event loop is waited for in any case.
-        if (!haveEnoughEnded()) yield* Effect.yieldNow
-        const since = yield* Clock.monotonicTimeNanos
-        while (!haveEnoughEnded() && (yield* Clock.monotonicTimeNanos) - since < LONGEST_WAIT) {
-          yield* Effect.sleep(CHECKED_EVERY_MILLISECONDS)
-        }
+        if (!haveEnoughEnded()) yield* Effect.timeoutOption(untilEnoughEnded, LONGEST_WAIT)
         const ready = readyLedgers()
         writtenAt = yield* Clock.monotonicTimeNanos
         const together = ready.filter(({ failures }) => failures === 0)
@@ -177,13 +178,16 @@ export const makeRecorder = ({ run, settled }: RecorderOptions) => {
     const ledger = ledgers.get(endpoint.id) ?? fresh
     ledgers.set(endpoint.id, ledger)
     ledger.open += 1
+    openCount += 1
     if (revision > ledger.known.revision) ledger.known = known
     return {
       ended: (result: AttemptResult) =>
         Effect.map(Clock.monotonicTimeNanos, (now) => {
           const { at = 0n, expiresAt = 0n } = delivery.open ?? {}
           ledger.ended.push({ attempt: { delivery, result }, until: now + expiresAt - at })
+          endedCount += 1
           if (!isFlushing) run(flush)
+          else if (haveEnoughEnded()) enough?.()
         }),
       abandoned: Effect.sync(() => settle(ledger, 1))
     }

@@ -646,7 +646,7 @@ describe("a worker leases", () => {
       )
   )
 
-  it.effect("more for an endpoint that responds quickly, up to half of its organization's share", () =>
+  it.effect("more for an endpoint that responds quickly, up to three quarters of its organization's share", () =>
     watchedStory((world) =>
       Effect.gen(function* () {
         world.answer = () => Effect.as(Effect.sleep(20), { status: 204, durationMs: 20 })
@@ -655,7 +655,7 @@ describe("a worker leases", () => {
         yield* happen
         yield* tick
         yield* tick
-        assert.deepStrictEqual(world.leases.at(-1)!.bounds, new Map([[id, 4]]))
+        assert.deepStrictEqual(world.leases.at(-1)!.bounds, new Map([[id, 6]]))
       })
     )
   )

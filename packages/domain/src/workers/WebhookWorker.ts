@@ -35,7 +35,7 @@ export const ATTEMPTS_PER_ENDPOINT = 32
  */
 const ORGANIZATION_SHARE_DIVISOR = 4
 /** Part of an organization's share that an endpoint which responds quickly may have. */
-const QUICK_SHARE_DIVISOR = 2
+const QUICK_SHARE = 3 / 4
 /**
  * Attempts that every endpoint may have under way however busy its organization is; fewer as the worker fills up. So an
  * endpoint that responds does not wait for others of its own organization either.
@@ -250,7 +250,7 @@ const make = Effect.gen(function* () {
       perOrganization,
       assured: Math.ceil(room / ASSURED_SHARE_DIVISOR),
       perEndpoint,
-      bounds: pace.bounds(perEndpoint, Math.ceil(perOrganization / QUICK_SHARE_DIVISOR)),
+      bounds: pace.bounds(perEndpoint, Math.ceil(perOrganization * QUICK_SHARE)),
       lasts: LEASE_SECONDS * NANOS_PER_SECOND
     })
     const secrets = new Map<string, Exit.Exit<Redacted.Redacted<string> | undefined>>()
