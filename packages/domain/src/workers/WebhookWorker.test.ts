@@ -646,18 +646,20 @@ describe("a worker leases", () => {
       )
   )
 
-  it.effect("more for an endpoint that responds quickly, up to three quarters of its organization's share", () =>
-    watchedStory((world) =>
-      Effect.gen(function* () {
-        world.answer = () => Effect.as(Effect.sleep(20), { status: 204, durationMs: 20 })
-        const { id } = (yield* caller.register()).resource
-        yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
-        yield* happen
-        yield* tick
-        yield* tick
-        assert.deepStrictEqual(world.leases.at(-1)!.bounds, new Map([[id, 6]]))
-      })
-    )
+  it.effect(
+    "more for an endpoint that responds quickly, up to three quarters of its organization's share",
+    () =>
+      watchedStory((world) =>
+        Effect.gen(function* () {
+          world.answer = () => Effect.as(Effect.sleep(20), { status: 204, durationMs: 20 })
+          const { id } = (yield* caller.register()).resource
+          yield* Effect.forkScoped(Effect.provideService(webhookWorker, WebhookCapacity, 32))
+          yield* happen
+          yield* tick
+          yield* tick
+          assert.deepStrictEqual(world.leases.at(-1)!.bounds, new Map([[id, 6]]))
+        })
+      )
   )
 
   it.effect(

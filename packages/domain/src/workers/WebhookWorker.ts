@@ -48,7 +48,7 @@ const LEASE_BATCH = 128
  * Leased attempts that are begun in one turn of the event loop. All at once, they would also end at once, and this process
  * would wait for the database in between; while many are under way their sockets and buffers outlive garbage collections.
  */
-const BEGUN_AT_ONCE = 32
+const BEGUN_AT_ONCE = 16
 /** Leased attempts that have not begun, at which more are leased. */
 const LEASED_AHEAD = 64
 /**
