@@ -9,6 +9,7 @@ import { layer as sealerLayer } from "@svc/signer/SecretSealerNodeCrypto"
 import * as PostgresStore from "@svc/store-postgres/PostgresStore"
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
+import { keepNewObjectsYoung } from "../src/start/HeapFlags.ts"
 import { openDatabase } from "./Database.ts"
 import { bodyOf, type Load, type Sender } from "./Sender.ts"
 import { SECRET } from "./SignedPost.ts"
@@ -57,6 +58,7 @@ const registerEndpoints = Effect.fnUntraced(function* (targets: ReadonlyArray<st
 
 /** The service's own worker at its own store, as `svc worker` runs it. */
 export const serviceSender = ({ databaseUrl, deliveries, targets }: Load): Sender => {
+  keepNewObjectsYoung()
   const runtime = ManagedRuntime.make(
     Layer.mergeAll(
       PostgresStore.layer({ url: Redacted.make(databaseUrl), schema: SCHEMA, migrations: "run" }),
