@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { overviewOf } from "../command/CommandList.ts"
 import { EXIT_OUTPUT_CLOSED, onOutputClosed } from "../start/ClosedOutput.ts"
-import { keepNewObjectsYoung } from "../start/HeapFlags.ts"
 import { nodeFault } from "../start/Version.ts"
 
 /** `EXIT_CONFIGURATION` of StartFault.ts, which loads Effect. */
@@ -14,6 +13,7 @@ if (fault !== undefined && overview === undefined) {
   console.error(fault)
   process.exitCode = EXIT_NODE
 } else if (overview === undefined) {
+  const { keepNewObjectsYoung } = await import("../start/HeapFlags.ts")
   keepNewObjectsYoung()
   const [{ svc }, { runCommand }] = await Promise.all([
     import("../command/SvcCommand.ts"),
