@@ -8,7 +8,7 @@ import { assert, it } from "@effect/vitest"
 const PROGRAM = `
 import { getHeapSpaceStatistics } from "node:v8"
 import { keepNewObjectsYoung } from ${JSON.stringify(new URL("HeapFlags.ts", import.meta.url).href)}
-if (process.argv[1] === "young") keepNewObjectsYoung()
+keepNewObjectsYoung()
 const make = (number) => ({ number, list: [number, number, number, number] })
 const kept = []
 for (let number = 0; number < 1_500_000; number++) kept.push(make(number))
@@ -21,19 +21,15 @@ for (let number = 0; number < 300_000; number++) last = make(number)
 console.log(old() - before, last.number + kept.length)
 `
 
-const grownOldGeneration = (word: string): number => {
-  const { stderr, stdout } = spawnSync(
-    process.execPath,
-    ["--expose-gc", "--no-warnings", "--input-type=module", "--eval", PROGRAM, word],
-    { encoding: "utf8" }
-  )
-  assert.strictEqual(stderr, "")
-  return Number(stdout.split(" ")[0])
-}
-
 const MEGABYTE = 1_000_000
 
+// Without the flag it mostly grows by 36 MB: by how much, and whether, depends on when V8 compiles what.
 it("objects that nobody keeps stay out of the old generation, whatever the same place made before", () => {
-  assert.isBelow(grownOldGeneration("young"), MEGABYTE)
-  assert.isAbove(grownOldGeneration("as V8 likes"), 10 * MEGABYTE, "V8 needs the flag no longer")
+  const { stderr, stdout } = spawnSync(
+    process.execPath,
+    ["--expose-gc", "--no-warnings", "--input-type=module", "--eval", PROGRAM],
+    { encoding: "utf8" }
+  )
+  assert.strictEqual(stderr, "", "V8 does not know the flag")
+  assert.isBelow(Number(stdout.split(" ")[0]), MEGABYTE)
 })
