@@ -11,7 +11,7 @@ import { Reactivity } from "effect/reactivity"
 import { quoteSchema } from "../src/Migrations.ts"
 import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS } from "./ExecutedPlans.ts"
 import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
-import { openTestDatabase } from "./TestPostgres.ts"
+import { startTestPostgres } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
 const ENDPOINTS = 8
@@ -23,7 +23,8 @@ const COMPARED = 5
 /** Blocks that a round may read more: indexes of what was delivered grow by a level. */
 const SLACK_SHARE = 1.25
 
-const server = await openTestDatabase()
+// A server of its own: a transaction that stays open in any database of a server keeps entries of indexes that lead nowhere.
+const server = await startTestPostgres()
 
 const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
   Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(server?.url ?? "") }), use)).pipe(
