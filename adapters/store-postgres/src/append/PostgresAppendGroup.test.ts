@@ -109,10 +109,7 @@ const plannedChange = (
     ],
     ...(fault === "late" ? { recordBefore: now - 1n } : {})
   }
-  if (isNew) {
-    const place = newPlace({ organization: stream.organization })
-    return createdChange(place, now, fault === "late" ? { ...parts, recordBefore: 1n } : parts)
-  }
+  if (isNew) return createdChange(newPlace({ organization: stream.organization }), now, parts)
   const order = stream.state.mandate.authorizationCount
   const added = Array.from({ length: opened }, (_, at) => newAuthorization(order + at + 1, now))
   const ended = open.slice(0, closed).map((one): AuthorizationState => ({ ...one, state: "COMMITTED" }))
@@ -227,9 +224,8 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
           const alone = yield* openDatabase
           const shared = yield* openDatabase
           const both = [alone, shared] as const
-          const appendAlone = makeAppend(alone.clients)
+          const [appendAlone, appendAfterwards] = [makeAppend(alone.clients), makeAppend(shared.clients)]
           const appendTogether = makeAppendGroup(shared.clients)
-          const appendAfterwards = makeAppend(shared.clients)
           const run = (planned: ReadonlyArray<Plan>) =>
             Effect.gen(function* () {
               const organizations = [newPlace().organization, newPlace().organization]
@@ -240,7 +236,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
                 yield* Effect.provide(changeEndpoint(endpoint, { expected: "absent" }), ports)
               }
               const recorded = (change: StreamChange) =>
-                Effect.forEach(both, ({ clients }) => makeAppend(clients)(change))
+                Effect.andThen(appendAlone(change), appendAfterwards(change))
               for (const organization of organizations) {
                 const claims = [claimOf("idempotency_key", taken)]
                 yield* recorded(createdChange(newPlace({ organization }), now, { claims }))

@@ -1,3 +1,18 @@
+/** Reads the clock, and turns away the changes that it is too late for. */
+const refuseLate = `  v_clock := {schema}.store_clock();
+  if v_clock >= v_record_before then
+    for v_at in 1 .. v_count loop
+      if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
+        o_outcomes[v_at] := 'out_of_time';
+        v_lost := true;
+      end if;
+    end loop;
+  end if;
+`
+
+/** A claim, as it stands in `v_won`. */
+const claimName = "p_organizations[v_change] || ' ' || p_claim_kinds[v_at] || ' ' || p_claim_names[v_at]"
+
 /**
  * Appends many changes to different streams in one statement and one transaction, each entirely or not at all. The outcome
  * of each is `appended`, `stale`, `out_of_time`, or `alone`: it left no trace and must be retried alone (`append_one`), which
@@ -79,16 +94,7 @@ begin
         for update skip locked
     ) s on true;
 
-  v_clock := {schema}.store_clock();
-  if v_clock >= v_record_before then
-    for v_at in 1 .. v_count loop
-      if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
-        o_outcomes[v_at] := 'out_of_time';
-        v_lost := true;
-      end if;
-    end loop;
-  end if;
-
+${refuseLate}
   with won as (
     insert into {schema}.claim (organization, kind, name, fingerprint, resource)
       select p_organizations[c.change::integer], p_claim_kinds[c.at], p_claim_names[c.at], p_claim_fingerprints[c.at],
@@ -104,27 +110,18 @@ begin
     for v_at in 1 .. cardinality(p_claim_names) loop
       v_change := p_claim_changes[v_at]::integer;
       continue when o_outcomes[v_change] <> 'held'
-        or p_organizations[v_change] || ' ' || p_claim_kinds[v_at] || ' ' || p_claim_names[v_at] = any (v_won);
+        or ${claimName} = any (v_won);
       o_outcomes[v_change] := 'alone';
       v_lost := true;
     end loop;
   end if;
 
   -- Another's claim may have been waited for.
-  v_clock := {schema}.store_clock();
-  if v_clock >= v_record_before then
-    for v_at in 1 .. v_count loop
-      if o_outcomes[v_at] = 'held' and v_clock >= p_record_before[v_at]::bigint then
-        o_outcomes[v_at] := 'out_of_time';
-        v_lost := true;
-      end if;
-    end loop;
-  end if;
-  if v_lost then
+${refuseLate}  if v_lost then
     for v_at in 1 .. cardinality(p_claim_names) loop
       v_change := p_claim_changes[v_at]::integer;
       continue when o_outcomes[v_change] = 'held'
-        or p_organizations[v_change] || ' ' || p_claim_kinds[v_at] || ' ' || p_claim_names[v_at] <> all (v_won);
+        or ${claimName} <> all (v_won);
       delete from {schema}.claim c where c.organization = p_organizations[v_change]
         and c.kind = p_claim_kinds[v_at] and c.name = p_claim_names[v_at];
     end loop;
