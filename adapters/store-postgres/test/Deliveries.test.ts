@@ -20,8 +20,9 @@ import {
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import * as PostgresStore from "../src/PostgresStore.ts"
-import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS, planNodes } from "./ExecutedPlans.ts"
+import { executedPlans, NOTE_PLANS_AND_COSTS, notesPlansOn, planNodes } from "./ExecutedPlans.ts"
 import { isHistoryLook } from "./ProgramsOnPostgres.ts"
+import { withClient } from "./TestClient.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -64,13 +65,12 @@ const onStore =
       (ports) => Effect.provide(test, ports)
     )
 
-const onServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url }), use)).pipe(Effect.provide(Reactivity.layer))
-
 const query = (text: string, parameters: ReadonlyArray<unknown> = []) =>
-  onServer((sql) => sql.unsafe(text.replaceAll("{schema}", `"${schema}"`), [...parameters]))
+  withClient(server?.url ?? "", (sql) =>
+    sql.unsafe(text.replaceAll("{schema}", `"${schema}"`), [...parameters])
+  )
 
-const notesPlans = server !== undefined && (await Effect.runPromise(onServer(canNotePlans)))
+const notesPlans = await notesPlansOn(server)
 
 /** Opens attempts as the store's statement does, within a transaction of the caller's. */
 const openAttempts = (sql: PgClient.PgClient, endpoint: WebhookEndpointState, perEndpoint: number) =>

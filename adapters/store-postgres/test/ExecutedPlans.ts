@@ -1,6 +1,8 @@
 import type { PgClient } from "@effect/sql-pg/PgClient"
 import { Effect, Schedule } from "effect"
 import type { SqlError } from "effect/sql/SqlError"
+import { withClient } from "./TestClient.ts"
+import type { TestDatabase } from "./TestPostgres.ts"
 import type { WireRecorder } from "./WireRecorder.ts"
 
 /** One step of a plan, as EXPLAIN writes it in JSON. */
@@ -56,8 +58,7 @@ const CANNOT = new Set(["58P01", "42501"])
 const sqlStateOf = ({ reason }: SqlError): string =>
   String((reason.cause as { code?: unknown } | undefined)?.code)
 
-/** Whether the server can note plans for this user. One that does not answer has not said that it cannot. */
-export const canNotePlans = (sql: PgClient): Effect.Effect<boolean, SqlError> =>
+const canNotePlans = (sql: PgClient): Effect.Effect<boolean, SqlError> =>
   sql.unsafe("load 'auto_explain'").unprepared.pipe(
     Effect.as(true),
     Effect.catchIf(
@@ -67,6 +68,10 @@ export const canNotePlans = (sql: PgClient): Effect.Effect<boolean, SqlError> =>
     // It may still be starting.
     Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 600 })
   )
+
+/** Whether there is a server and it can note plans for this user. One that does not answer has not said that it cannot. */
+export const notesPlansOn = async (server: TestDatabase | undefined): Promise<boolean> =>
+  server !== undefined && Effect.runPromise(withClient(server.url, canNotePlans))
 
 const NOTE = /^duration: [\d.]+ ms {2}plan:\n/u
 

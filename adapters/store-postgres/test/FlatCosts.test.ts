@@ -1,22 +1,21 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { proposalBody } from "@svc/testkit/ProgramHarness"
-import { Context, Effect, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Context, Effect } from "effect"
 import { quoteSchema } from "../src/Migrations.ts"
 import {
-  canNotePlans,
   type ExecutedPlan,
   executedPlans,
   NOTE_PLANS_AND_COSTS,
+  notesPlansOn,
   planNodes
 } from "./ExecutedPlans.ts"
 import { fillMandate } from "./FilledMandate.ts"
 import { growOrganization } from "./GrownOrganization.ts"
 import { type History, newHistory, operationsOn } from "./MandateOperations.ts"
 import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
+import { withClient } from "./TestClient.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -35,19 +34,14 @@ const SLACK_BLOCKS = 12
 
 const server = await openTestDatabase()
 
-const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(server?.url ?? "") }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
-const notesPlans = server !== undefined && (await Effect.runPromise(inServer(canNotePlans)))
+const notesPlans = await notesPlansOn(server)
 
 /** Tables that grow with the history of a mandate. */
 const TABLES = ["stream", "event", "authorization_row", "closed_authorization", "claim"]
 
 /** Nothing is cleaned, and no plan made anew, while costs are measured. */
 const withoutVacuum = (schema: string) =>
-  inServer((sql) =>
+  withClient(server?.url ?? "", (sql) =>
     Effect.forEach(TABLES, (table) =>
       sql.unsafe(`alter table "${schema}".${table} set (autovacuum_enabled = off)`)
     )
@@ -135,7 +129,7 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
         const large = yield* begin
         const crowded = yield* begin
         const putBeside = ({ caller, mandate }: History, mandates: number) =>
-          inServer((sql) =>
+          withClient(server?.url ?? "", (sql) =>
             growOrganization(sql, {
               schema: quoteSchema(schema),
               organization: caller.organization.id,
@@ -179,7 +173,8 @@ describe.skipIf(!notesPlans)("the costs of the operations on a mandate", () => {
           }
           assertFewBlocks(few, many)
         }
-        yield* inServer(
+        yield* withClient(
+          server?.url ?? "",
           (sql) =>
             sql.unsafe(`vacuum analyze ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`)
               .unprepared

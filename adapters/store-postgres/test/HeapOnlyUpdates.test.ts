@@ -9,6 +9,7 @@ import { Context, Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import type { PostgresOptions } from "../src/PostgresStore.ts"
 import { clockOf, newCaller, processOn, roomyBody } from "./ProgramsOnPostgres.ts"
+import { withClient } from "./TestClient.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 const MANDATES = 16
@@ -32,13 +33,11 @@ interface Updates {
 }
 
 const updatesOf = (schema: string) =>
-  Effect.scoped(
-    Effect.flatMap(
-      PgClient.make({ url: Redacted.make(server!.url) }),
-      (sql) => sql<Updates>`select relname::text as "table", n_tup_upd as updates, n_tup_hot_upd as heap_only
+  withClient(
+    server!.url,
+    (sql) => sql<Updates>`select relname::text as "table", n_tup_upd as updates, n_tup_hot_upd as heap_only
         from pg_stat_user_tables where schemaname = ${schema} and n_tup_upd > 0 order by relname`
-    )
-  ).pipe(Effect.provide(Reactivity.layer))
+  )
 
 const pairs = (groupedAppends: PostgresOptions["groupedAppends"]) =>
   Effect.gen(function* () {

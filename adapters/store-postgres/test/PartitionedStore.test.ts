@@ -1,18 +1,17 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { storeContract } from "@svc/testkit/StoreContract"
 import { Effect, Layer, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
 import { CallTimeout } from "../src/connection/StoreFault.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import {
-  canNotePlans,
   type ExecutedPlan,
   executedPlans,
   NOTE_PLANS_AND_COSTS,
+  notesPlansOn,
   planNodes
 } from "./ExecutedPlans.ts"
+import { withClient } from "./TestClient.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -42,12 +41,7 @@ const SEVERAL_ORGANIZATIONS: ReadonlyArray<RegExp> = [
 const server = await openTestDatabase()
 const schema = `parts_${randomBytes(6).toString("hex")}`
 
-const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
-const notesPlans = server !== undefined && (await Effect.runPromise(withClient(server.url, canNotePlans)))
+const notesPlans = await notesPlansOn(server)
 const recorder =
   server === undefined
     ? undefined

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
-import { Effect, Exit, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Effect, Exit } from "effect"
 import { inSchema, MIGRATIONS } from "../src/Migrations.ts"
 import {
   addEvent,
@@ -15,18 +13,15 @@ import {
   recovered,
   type StoreOptions
 } from "./StreamUnderFaults.ts"
+import { withClient } from "./TestClient.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 
 const server = await openTestDatabase()
-const url = Redacted.make(server?.url ?? "")
 
 const newSchema = (): string => `test_${randomBytes(6).toString("hex")}`
 
 const storeIn = (schema: string, options: Omit<StoreOptions, "url" | "schema"> = {}) =>
   openStore({ ...options, url: server?.url ?? "", schema })
-
-const withClient = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url }), use)).pipe(Effect.provide(Reactivity.layer))
 
 describe.skipIf(server === undefined)("PostgresStore under faults", () => {
   afterAll(() => server?.stop())
@@ -67,6 +62,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
       const store = yield* storeIn(schema)
       const place = yield* newMandate(store)
       const terminate = withClient(
+        server?.url ?? "",
         (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
           where application_name = 'svc' and query like ${`%${schema}%`}`
       )
@@ -101,7 +97,7 @@ describe.skipIf(server === undefined)("PostgresStore under faults", () => {
       const { now, stream } = yield* store.load(reference)
       const change = followingChange({ now, stream: stream! }, [revokedFact(now)])
       const later = (statement: string) =>
-        withClient((sql) => sql.unsafe(inSchema(statement, schema), [place.mandate]))
+        withClient(server?.url ?? "", (sql) => sql.unsafe(inSchema(statement, schema), [place.mandate]))
       yield* later(`update {schema}.stream set schema = 2 where mandate = $1`)
       assert.isTrue(isUnavailable(yield* Effect.exit(store.append(change))))
       yield* later(

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { type MandateStore, Stale } from "@svc/domain/ports/MandateStore"
 import type { Instant } from "@svc/protocol/Timestamp"
@@ -11,8 +10,7 @@ import {
   newSubject,
   revokedFact
 } from "@svc/testkit/StoreFixtures"
-import { Cause, Deferred, Effect, Exit, Fiber, Option, Redacted, Schedule } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Cause, Deferred, Effect, Exit, Fiber, Option, Schedule } from "effect"
 import { CallTimeout } from "../src/connection/StoreFault.ts"
 import { inSchema } from "../src/Migrations.ts"
 import { clockOf } from "./ProgramsOnPostgres.ts"
@@ -26,6 +24,7 @@ import {
   recovered,
   storeIn
 } from "./StreamUnderFaults.ts"
+import { withClient } from "./TestClient.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -44,11 +43,6 @@ const newSchema = (): string => `outage_${randomBytes(6).toString("hex")}`
 const CALLERS = 64
 
 const patience = (duration: "1 second" | "3 seconds") => Effect.provideService(CallTimeout, duration)
-
-const withClient = <A, E, R>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E, R>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
 
 const atOnce = { concurrency: "unbounded" } as const
 
@@ -76,6 +70,7 @@ const changeOf = (current: Current) => followingChange(current, [revokedFact(cur
 
 /** The sessions of the store that are in the middle of a transaction. */
 const openTransactions = withClient(
+  url,
   (sql) => sql<{ readonly query: string }>`select query from pg_stat_activity
     where application_name = 'svc' and state like 'idle in transaction%'`
 )
@@ -85,7 +80,7 @@ const holding = Effect.fn("holding")(function* (schema: string, table: "stream" 
   const held = yield* Deferred.make<void>()
   const release = yield* Deferred.make<void>()
   const column = table === "stream" ? "mandate" : "subject"
-  const fiber = yield* withClient((sql) =>
+  const fiber = yield* withClient(url, (sql) =>
     sql.withTransaction(
       Effect.gen(function* () {
         yield* sql.unsafe(
@@ -102,7 +97,7 @@ const holding = Effect.fn("holding")(function* (schema: string, table: "stream" 
 })
 
 /** Waits until a statement of the store waits for a lock. */
-const someoneWaits = withClient((sql) =>
+const someoneWaits = withClient(url, (sql) =>
   sql<{ readonly pid: number }>`select pid from pg_stat_activity
       where application_name = 'svc' and wait_event_type = 'Lock'`.pipe(
     Effect.filterOrFail(
@@ -278,7 +273,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
       const lock = yield* holding(schema, "stream", place.mandate)
       const cut = yield* Effect.forkChild(bounded(addEvent(store, place)))
       const [{ pid }] = (yield* someoneWaits) as [{ readonly pid: number }]
-      yield* withClient((sql) => sql`select pg_terminate_backend(${pid})`)
+      yield* withClient(url, (sql) => sql`select pg_terminate_backend(${pid})`)
       assertUnavailable(yield* Fiber.join(cut))
       yield* lock.release
       yield* assertWhole(store, place, 1)
@@ -290,7 +285,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
   it.live("reports a deadlock to its victim, which may retry", () =>
     Effect.gen(function* () {
       // By default the server waits a second before it looks for a deadlock, a third of what the call may take.
-      if (isOwn) yield* withClient((sql) => sql`alter database postgres set deadlock_timeout = '100ms'`)
+      if (isOwn) yield* withClient(url, (sql) => sql`alter database postgres set deadlock_timeout = '100ms'`)
       const schema = newSchema()
       const store = yield* storeIn({ url, schema })
       const place = yield* newMandate(store)
@@ -305,7 +300,7 @@ describe.skipIf(server === undefined)("PostgresStore in an outage", { timeout: 3
           subject: { ...subject, expected: stream!.subject!.revision }
         })
       )
-      const victim = yield* withClient((sql) =>
+      const victim = yield* withClient(url, (sql) =>
         sql.withTransaction(
           Effect.gen(function* () {
             // The other side waits for longer before it looks, and so is never the victim.

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
+import type * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { OperatorLog } from "@svc/domain/ports/OperatorLog"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
 import { storeContract } from "@svc/testkit/StoreContract"
 import { Context, Effect, Layer, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
 import { CallTimeout } from "../src/connection/StoreFault.ts"
 import { inSchema, quoteSchema } from "../src/Migrations.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { previousCalls } from "../src/schema/PreviousCalls.ts"
-import { canNotePlans, executedPlans, NOTE_PLANS } from "./ExecutedPlans.ts"
+import { executedPlans, NOTE_PLANS, notesPlansOn } from "./ExecutedPlans.ts"
 import { type DataTables, statementsOf, unnarrowedScans, unnarrowedTables } from "./OrganizationCheck.ts"
+import { withClient } from "./TestClient.ts"
 import { openTestDatabase } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -61,12 +61,7 @@ const isMigration = (text: string): boolean =>
 const server = await openTestDatabase()
 const schema = `test "${randomBytes(6).toString("hex")}"`
 
-const withClient = <A, E>(url: string, use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
-const notesPlans = server !== undefined && (await Effect.runPromise(withClient(server.url, canNotePlans)))
+const notesPlans = await notesPlansOn(server)
 const recorder =
   server === undefined
     ? undefined

@@ -1,5 +1,4 @@
 import { randomBytes, randomInt } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { Signer } from "@svc/domain/ports/Signer"
@@ -16,10 +15,10 @@ import {
   storedJournal
 } from "@svc/testkit/ProgramHarness"
 import { createdChange, DAY, followingChange, newIdentifier, revokedFact } from "@svc/testkit/StoreFixtures"
-import { Context, Effect, Exit, Fiber, Redacted, Result } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Context, Effect, Exit, Fiber, Result } from "effect"
 import { clockOf, newCaller, processOn } from "./ProgramsOnPostgres.ts"
 import { assertUnavailable, bounded, recovered } from "./StreamUnderFaults.ts"
+import { withClient } from "./TestClient.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 
 /*
@@ -70,13 +69,9 @@ const begin = Effect.gen(function* () {
   return world
 })
 
-const withClient = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
 /** Ends the connections of this test's stores. */
 const terminateAll = withClient(
+  url,
   (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'svc' and query like ${`%${schema}%`}`
 )
@@ -205,7 +200,7 @@ describe.skipIf(server === undefined)(
           const { caller, newMandate, run } = yield* begin
           const mandate = yield* newMandate()
           const lock = `select 1 from "${schema}".stream s where s.mandate = $1 for update`
-          const killed = yield* withClient((sql) =>
+          const killed = yield* withClient(url, (sql) =>
             sql.withTransaction(
               Effect.gen(function* () {
                 yield* sql.unsafe(lock, [mandate])

@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { StoreHistory } from "@svc/domain/ports/StoreHistory"
 import { followingChange, revokedFact } from "@svc/testkit/StoreFixtures"
 import { Context, Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope } from "effect"
-import { Reactivity } from "effect/reactivity"
 import { CallTimeout } from "../src/connection/StoreFault.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import {
@@ -17,6 +15,7 @@ import {
   recovered,
   storeIn
 } from "./StreamUnderFaults.ts"
+import { withClient } from "./TestClient.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 import { startStandby } from "./TestStandby.ts"
 
@@ -31,14 +30,9 @@ const standby = primary?.own === undefined ? undefined : await startStandby(prim
 
 const url = primary?.url ?? ""
 
-const onPrimary = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(url) }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
 const WAITING = "select count(*) from pg_stat_activity where wait_event = 'SyncRep'"
 
-const sessionsWaiting = onPrimary((sql) =>
+const sessionsWaiting = withClient(url, (sql) =>
   Effect.map(sql.unsafe<{ readonly count: bigint }>(WAITING), ([row]) => Number(row?.count))
 )
 
@@ -121,7 +115,8 @@ describe.skipIf(standby === undefined)(
         const change = { ...followingChange({ now, stream: stream! }, [revokedFact(now)]), claims: [claim] }
         yield* detach
         assertUnavailable(yield* patience(bounded(store.append(change))))
-        yield* onPrimary(
+        yield* withClient(
+          url,
           (sql) => sql`select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`
         )
         yield* untilWaiting(0)

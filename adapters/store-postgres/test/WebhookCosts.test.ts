@@ -1,16 +1,15 @@
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { MandateStore } from "@svc/domain/ports/MandateStore"
 import { type LeasedDelivery, WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { finishAttempt } from "@svc/domain/webhook/WebhookDelivery"
 import { newIdentifier } from "@svc/testkit/StoreFixtures"
 import { newEndpoint } from "@svc/testkit/store-contract/WebhooksUnderTest"
-import { Context, Effect, Redacted } from "effect"
-import { Reactivity } from "effect/reactivity"
+import { Context, Effect } from "effect"
 import { quoteSchema } from "../src/Migrations.ts"
-import { canNotePlans, executedPlans, NOTE_PLANS_AND_COSTS } from "./ExecutedPlans.ts"
+import { executedPlans, NOTE_PLANS_AND_COSTS, notesPlansOn } from "./ExecutedPlans.ts"
 import { clockOf, isHistoryLook, processOn } from "./ProgramsOnPostgres.ts"
+import { withClient } from "./TestClient.ts"
 import { startTestPostgres } from "./TestPostgres.ts"
 import { startRecorder } from "./WireRecorder.ts"
 
@@ -26,12 +25,7 @@ const SLACK_SHARE = 1.25
 // A server of its own: a transaction that stays open in any database of a server keeps entries of indexes that lead nowhere.
 const server = await startTestPostgres()
 
-const inServer = <A, E>(use: (sql: PgClient.PgClient) => Effect.Effect<A, E>) =>
-  Effect.scoped(Effect.flatMap(PgClient.make({ url: Redacted.make(server?.url ?? "") }), use)).pipe(
-    Effect.provide(Reactivity.layer)
-  )
-
-const notesPlans = server !== undefined && (await Effect.runPromise(inServer(canNotePlans)))
+const notesPlans = await notesPlansOn(server)
 
 describe.skipIf(!notesPlans)("the costs of webhook attempts", () => {
   afterAll(() => server?.stop())
@@ -67,8 +61,12 @@ describe.skipIf(!notesPlans)("the costs of webhook attempts", () => {
           })
         }
         const name = `${quoteSchema(schema)}.webhook_delivery`
-        yield* inServer((sql) => sql.unsafe(`alter table ${name} set (autovacuum_enabled = off)`).unprepared)
-        yield* inServer(
+        yield* withClient(
+          server!.url,
+          (sql) => sql.unsafe(`alter table ${name} set (autovacuum_enabled = off)`).unprepared
+        )
+        yield* withClient(
+          server!.url,
           (sql) =>
             sql.unsafe(`insert into ${name} (organization, endpoint, delivery, event, event_type, created_at, state,
                 queue, next_attempt_at, body)
@@ -78,7 +76,7 @@ describe.skipIf(!notesPlans)("the costs of webhook attempts", () => {
                 cross join generate_series(e.place, ${ROUNDS * BATCH}, ${ENDPOINTS}) n`).unprepared
         )
         // Plans are made when nothing is open.
-        yield* inServer((sql) => sql.unsafe(`analyze ${name}`).unprepared)
+        yield* withClient(server!.url, (sql) => sql.unsafe(`analyze ${name}`).unprepared)
         const revisions = new Map(endpoints.map(({ id }) => [id, 1]))
         const blocks: Array<number> = []
         let underWay: ReadonlyArray<LeasedDelivery> = []
