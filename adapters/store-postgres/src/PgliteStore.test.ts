@@ -12,6 +12,7 @@ import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
 import { mayShare } from "./append/AppendLanes.ts"
 import { makeAppend } from "./append/PostgresAppend.ts"
 import { makeAppendGroup } from "./append/PostgresAppendGroup.ts"
+import { writeChange } from "./append/WrittenChange.ts"
 import { CallTimeout } from "./connection/StoreFault.ts"
 import * as PgliteStore from "./PgliteStore.ts"
 import { portsWith } from "./PostgresStore.ts"
@@ -45,7 +46,7 @@ const alwaysTogether = Layer.effectContext(
       const together = makeAppendGroup(clients)
       const append: MandateStore["Service"]["append"] = (change) =>
         mayShare(change)
-          ? Effect.flatMap(together([change]), ([outcome]) =>
+          ? Effect.flatMap(together([writeChange(change)]), ([outcome]) =>
               outcome === undefined || outcome === "alone" ? alone(change) : outcome
             )
           : alone(change)

@@ -35,10 +35,11 @@ import { Reactivity } from "effect/reactivity"
 import { make as makeSqlClient, type SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { DEFAULT_LANES, type LaneOptions, makeLanes } from "./append/AppendLanes.ts"
-import { makeAppend } from "./append/PostgresAppend.ts"
+import { makeAppend, makeAppendAlone } from "./append/PostgresAppend.ts"
 import { makeAppendGroup } from "./append/PostgresAppendGroup.ts"
 import { withReplicatedReplays } from "./append/ReplicatedReplays.ts"
 import { connectionOf, makeWriteConnections } from "./append/WriteConnections.ts"
+import { writeChange } from "./append/WrittenChange.ts"
 import type { HostAnswer } from "./connection/HostAnswer.ts"
 import { askHosts, HOST_CONNECT_TIMEOUT, type HostSearch, makeHostSearch } from "./connection/HostSearch.ts"
 import type { PostgresClients } from "./connection/PostgresClients.ts"
@@ -269,7 +270,11 @@ const makeGroupedAppend = (
   clients: PostgresClients,
   lanes: LaneOptions
 ): Effect.Effect<MandateStore["Service"]["append"], never, Scope.Scope> =>
-  makeLanes(lanes, { alone: makeAppend(clients), together: makeAppendGroup(clients) })
+  makeLanes(lanes, {
+    write: writeChange,
+    alone: makeAppendAlone(clients),
+    together: makeAppendGroup(clients)
+  })
 
 /** The storage ports over the given connections, until the scope closes. */
 export const portsOf = (

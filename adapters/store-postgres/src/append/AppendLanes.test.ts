@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Appended, Stale, StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { claimOf, createdChange, newSession } from "@svc/testkit/StoreFixtures"
 import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
-import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, identity, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type GroupOutcome, LANE_PATIENCE, MAX_GROUP_LENGTH, makeLanes } from "./AppendLanes.ts"
 
@@ -23,6 +23,7 @@ const makeRecorder = (outcomes: (change: StreamChange) => GroupOutcome = () => a
   return {
     statements,
     gate,
+    write: identity<StreamChange>,
     alone: (change: StreamChange) => {
       statements.push([change])
       return Effect.andThen(Deferred.await(gate), appended)
@@ -67,6 +68,26 @@ describe("lanes of appends", () => {
       yield* Deferred.succeed(recorder.gate, undefined)
       assert.deepStrictEqual(new Set(yield* exits(fibers)), new Set(["Appended"]))
       assert.deepStrictEqual(recorder.statements, [[changes[0]!], changes.slice(1, 4), changes.slice(4)])
+    })
+  )
+
+  it.effect("write each change once, when it arrives, and not when its statement is sent", () =>
+    Effect.gen(function* () {
+      const recorder = makeRecorder()
+      const written: Array<StreamChange> = []
+      const write = (change: StreamChange) => {
+        written.push(change)
+        return change
+      }
+      const append = yield* makeLanes({ lanes: 1, changes: 3 }, { ...recorder, write })
+      const expiring = newChange({ claims: [claimOf("assertion", "jti", { expiresAt: 1n })] })
+      const changes = [...Array.from({ length: 5 }, () => newChange()), expiring]
+      const fibers = yield* appendEach(append, changes)
+      assert.deepStrictEqual(written, changes)
+      yield* Deferred.succeed(recorder.gate, undefined)
+      yield* exits(fibers)
+      assert.strictEqual(recorder.statements.flat().length, changes.length)
+      assert.deepStrictEqual(written, changes)
     })
   )
 
@@ -119,6 +140,7 @@ describe("lanes of appends", () => {
       const append = yield* makeLanes(
         { lanes: 1, changes: 64 },
         {
+          write: identity<StreamChange>,
           alone: () =>
             Effect.suspend(() => {
               steps.push("sent")
@@ -179,6 +201,7 @@ describe("lanes of appends", () => {
       const append = yield* makeLanes(
         { lanes: 1, changes: 2 },
         {
+          write: identity<StreamChange>,
           alone: () => Effect.andThen(Deferred.await(gate), appended),
           together: (changes) => {
             statements += 1
@@ -232,6 +255,7 @@ describe("lanes of appends", () => {
       const append = yield* makeLanes(
         { lanes: 1, changes: 2 },
         {
+          write: identity<StreamChange>,
           alone: (change) => {
             statements.push([change])
             return change === last ? appended : Effect.never

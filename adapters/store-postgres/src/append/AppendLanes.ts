@@ -29,8 +29,9 @@ export const MAX_GROUP_LENGTH = 1_048_576
  */
 export const LANE_PATIENCE: Duration.Input = "100 millis"
 
-interface Waiting {
-  readonly change: StreamChange
+interface Waiting<Written> {
+  /** The change as it is sent. */
+  readonly written: Written
   /** The stream and the claims, which no two changes of a statement may share. */
   readonly names: ReadonlyArray<string>
   /** Approximate length that it adds to the text of a statement. */
@@ -42,8 +43,8 @@ interface Waiting {
   readonly span: Tracer.AnySpan | undefined
 }
 
-interface Lane {
-  waiting: Array<Waiting>
+interface Lane<Written> {
+  waiting: Array<Waiting<Written>>
   isRunning: boolean
   /** How many changes the statement before took. */
   taken: number
@@ -72,10 +73,10 @@ const lengthOf = ({ authorizations, events }: StreamChange): number =>
  * Those of one statement come again together, so that a large one and a small one would alternate for ever, and the database
  * and this process wait for each other in turn: of what both have, each takes half.
  */
-const takeGroup = (lane: Lane, limit: number): ReadonlyArray<Waiting> => {
+const takeGroup = <Written>(lane: Lane<Written>, limit: number): ReadonlyArray<Waiting<Written>> => {
   const most = Math.min(limit, Math.ceil((lane.waiting.length + lane.taken) / 2))
-  const taken: Array<Waiting> = []
-  const left: Array<Waiting> = []
+  const taken: Array<Waiting<Written>> = []
+  const left: Array<Waiting<Written>> = []
   const names = new Set<string>()
   let length = 0
   for (const entry of lane.waiting) {
@@ -103,7 +104,10 @@ const laneNumber = ({ mandate }: StreamChange, lanes: number): number => {
 }
 
 /** The statement for a group is part of the trace of its first change, whoever's fiber sends it. */
-const withinTraceOf = <A>(group: ReadonlyArray<Waiting>, statement: Effect.Effect<A>): Effect.Effect<A> => {
+const withinTraceOf = <A>(
+  group: ReadonlyArray<Waiting<unknown>>,
+  statement: Effect.Effect<A>
+): Effect.Effect<A> => {
   const span = group[0]?.span
   return span === undefined ? statement : Effect.withParentSpan(statement, span)
 }
@@ -112,12 +116,14 @@ const withinTraceOf = <A>(group: ReadonlyArray<Waiting>, statement: Effect.Effec
  * Collects the changes that arrive while a statement is under way and sends them in the next one, so that they share a
  * round trip and a commit. A change that finds its lane idle is sent at once, alone.
  */
-export const makeLanes = (
+export const makeLanes = <Written>(
   options: LaneOptions,
   appends: {
-    readonly alone: (change: StreamChange) => Effect.Effect<Appended, AppendRefusal>
+    /** Writes a change when it arrives, most often while the database is at work on the statement before. */
+    readonly write: (change: StreamChange) => Written
+    readonly alone: (written: Written) => Effect.Effect<Appended, AppendRefusal>
     readonly together: (
-      changes: ReadonlyArray<StreamChange>
+      changes: ReadonlyArray<Written>
     ) => Effect.Effect<ReadonlyArray<GroupOutcome>, StoreUnavailable>
   }
 ): Effect.Effect<(change: StreamChange) => Effect.Effect<Appended, AppendRefusal>, never, Scope.Scope> =>
@@ -125,31 +131,33 @@ export const makeLanes = (
     const scope = yield* Effect.scope
     const lanes = Array.from(
       { length: options.lanes },
-      (): Lane => ({ waiting: [], isRunning: false, taken: 0 })
+      (): Lane<Written> => ({ waiting: [], isRunning: false, taken: 0 })
     )
     const observer = yield* StoreObserver
     observer?.offer("queued_changes", () => lanes.reduce((sum, { waiting }) => sum + waiting.length, 0))
 
-    const pending = makeSlotSet<Waiting["outcome"]>()
+    const pending = makeSlotSet<Waiting<Written>["outcome"]>()
 
-    const settle = (entry: Waiting, exit: Exit.Exit<Appended, AppendRefusal>): void => {
+    const settle = (entry: Waiting<Written>, exit: Exit.Exit<Appended, AppendRefusal>): void => {
       entry.leave()
       Deferred.doneUnsafe(entry.outcome, exit)
     }
 
-    const tryAlone = (entry: Waiting): Effect.Effect<void> =>
-      Effect.map(Effect.exit(appends.alone(entry.change)), (exit) => settle(entry, exit))
+    const tryAlone = (entry: Waiting<Written>): Effect.Effect<void> =>
+      Effect.map(Effect.exit(appends.alone(entry.written)), (exit) => settle(entry, exit))
 
     /** Sends a group, and gives the outcome of each, which nobody has been told yet. */
-    const outcomesOf = (group: ReadonlyArray<Waiting>): Effect.Effect<ReadonlyArray<GroupOutcome>> =>
+    const outcomesOf = (
+      group: ReadonlyArray<Waiting<Written>>
+    ): Effect.Effect<ReadonlyArray<GroupOutcome>> =>
       group.length === 1
-        ? Effect.map(Effect.exit(appends.alone(group[0]!.change)), (exit) => [exit])
-        : Effect.map(Effect.exit(appends.together(group.map(({ change }) => change))), (exit) =>
+        ? Effect.map(Effect.exit(appends.alone(group[0]!.written)), (exit) => [exit])
+        : Effect.map(Effect.exit(appends.together(group.map(({ written }) => written))), (exit) =>
             Exit.isSuccess(exit) ? exit.value : group.map(() => Exit.failCause(exit.cause))
           )
 
     const settleGroup = Effect.fnUntraced(function* (
-      group: ReadonlyArray<Waiting>,
+      group: ReadonlyArray<Waiting<Written>>,
       outcomes: ReadonlyArray<GroupOutcome>
     ) {
       for (const [at, entry] of group.entries()) {
@@ -161,7 +169,7 @@ export const makeLanes = (
     })
 
     /** Begins the next statement, if anything waits for it; ends with the effect that settles its changes. */
-    const begin = (lane: Lane) => {
+    const begin = (lane: Lane<Written>) => {
       const group = takeGroup(lane, options.changes)
       if (group.length === 0) return Effect.undefined
       observer?.appending(group.length)
@@ -174,7 +182,7 @@ export const makeLanes = (
       )
     }
 
-    const drain = Effect.fnUntraced(function* (lane: Lane) {
+    const drain = Effect.fnUntraced(function* (lane: Lane<Written>) {
       let settled: Effect.Effect<void> | undefined
       for (;;) {
         const statement = yield* begin(lane)
@@ -209,12 +217,12 @@ export const makeLanes = (
         if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
         if (!mayShare(change)) {
           observer?.appending(1)
-          return appends.alone(change)
+          return appends.alone(appends.write(change))
         }
         const lane = lanes[laneNumber(change, options.lanes)]!
-        const outcome: Waiting["outcome"] = Deferred.makeUnsafe()
-        const entry: Waiting = {
-          change,
+        const outcome: Waiting<Written>["outcome"] = Deferred.makeUnsafe()
+        const entry: Waiting<Written> = {
+          written: appends.write(change),
           names: namesOf(change),
           length: lengthOf(change),
           outcome,

@@ -1,6 +1,3 @@
-import { brokenInvariant } from "@svc/domain/engine/ChangeInvariant"
-import type { AuthorizationState } from "@svc/domain/mandate/MandateState"
-import { openReservationOf } from "@svc/domain/mandate/OpenReservation"
 import {
   type Appended,
   type ClaimKind,
@@ -10,7 +7,6 @@ import {
   StoreUnavailable,
   type StreamChange
 } from "@svc/domain/ports/MandateStore"
-import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect } from "effect"
 import {
   decidingClient,
@@ -20,17 +16,9 @@ import {
 } from "../connection/PostgresClients.ts"
 import { guarded } from "../connection/StoreFault.ts"
 import { CLOCK } from "../ports/PostgresReads.ts"
-import {
-  comparable,
-  isStorable,
-  RECORD_SCHEMA,
-  writeAuthorization,
-  writeMandate,
-  writeReservation,
-  writeSession,
-  writeSubject
-} from "../RecordCodec.ts"
+import { comparable, RECORD_SCHEMA, writeSession, writeSubject } from "../RecordCodec.ts"
 import type { AppendRefusal } from "./AppendLanes.ts"
+import { type WrittenChange, writeChange } from "./WrittenChange.ts"
 
 type Outcome = "appended" | "stale" | "out_of_time" | "claim_taken" | "newer" | "broken"
 
@@ -71,19 +59,10 @@ export const byBytes = (left: string, right: string): number => {
   return (left.codePointAt(at) ?? -1) - (right.codePointAt(at) ?? -1)
 }
 
-/** The fault of a change that violates an invariant. */
-export const fault = (change: StreamChange): string | undefined => {
-  const names = [
-    change.mandateState.terms.subject_reference,
-    ...change.claims.flatMap(({ fingerprint, name, resource }) => [name, fingerprint, resource])
-  ]
-  return names.every(isStorable) ? brokenInvariant(change) : "a name cannot be kept as text"
-}
-
-const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
+const headParameters = ({ change, fault }: WrittenChange): ReadonlyArray<Parameter> => {
   const { headAfter, headBefore } = change
   return [
-    fault(change) ?? null,
+    fault ?? null,
     String(headBefore?.seq ?? 0),
     headBefore?.hash ?? null,
     String(headBefore?.bytes ?? 0),
@@ -95,26 +74,12 @@ const headParameters = (change: StreamChange): ReadonlyArray<Parameter> => {
   ]
 }
 
-/** Columns of authorizations: id, ordinal, state, expiry, reservation, record. */
-export const authorizationColumns = (
-  authorizations: ReadonlyArray<AuthorizationState>
-): ReadonlyArray<ReadonlyArray<string>> => {
-  const open = authorizations.map((row) => (row.state === "RESERVED" ? openReservationOf(row) : undefined))
-  return [
-    authorizations.map(({ id }) => id),
-    authorizations.map(({ order }) => String(order)),
-    authorizations.map(({ state }) => state),
-    open.map((reservation) => (reservation === undefined ? "" : comparable(reservation.expiresAt))),
-    open.map((reservation) => (reservation === undefined ? "" : writeReservation(reservation))),
-    authorizations.map(writeAuthorization)
-  ]
-}
-
 /** Claims in the order in which every append locks them: by kind and name, as bytes. */
 export const inLockOrder = (claims: StreamChange["claims"]): StreamChange["claims"] =>
   claims.toSorted((left, right) => byBytes(left.kind, right.kind) || byBytes(left.name, right.name))
 
-const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
+const parametersOf = (written: WrittenChange): ReadonlyArray<Parameter> => {
+  const { change } = written
   const { events, mandateState, sessions, subject } = change
   const claims = inLockOrder(change.claims)
   return [
@@ -122,18 +87,18 @@ const parametersOf = (change: StreamChange): ReadonlyArray<Parameter> => {
     change.mandate,
     change.expected === "absent" ? null : String(change.expected),
     comparable(change.recordBefore),
-    ...headParameters(change),
+    ...headParameters(written),
     String(RECORD_SCHEMA),
     mandateState.state,
     mandateState.terms.subject_reference,
     change.nextDue === undefined ? null : comparable(change.nextDue),
-    writeMandate(mandateState),
+    written.snapshot,
     events.map(({ id }) => id),
     events.map(({ type }) => type),
     events.map(({ text }) => text),
     events.map(({ notification }) => notification),
-    events.map(({ id }) => deliveryStemOf(id)),
-    ...authorizationColumns(change.authorizations),
+    written.deliveryStems,
+    ...written.authorizations,
     sessions.map(({ id }) => id),
     sessions.map(({ tokenHash }) => tokenHash),
     sessions.map(writeSession),
@@ -209,13 +174,21 @@ const answerOf = (
 }
 
 /** Records one change in one statement, so that a lost connection leaves all of it or nothing. */
+export const makeAppendAlone = (
+  clients: PostgresClients
+): ((written: WrittenChange) => Effect.Effect<Appended, AppendRefusal>) => {
+  const append = statement<OutcomeRow>(decidingClient(clients), clients.schema, APPEND)
+  const claimTaken = makeClaimTaken(clients)
+  return (written) =>
+    Effect.suspend(() => guarded(append(parametersOf(written)))).pipe(
+      Effect.flatMap(([row]) => answerOf(row!, claimTaken(written.change, row!)))
+    )
+}
+
+/** The same, for a store that records each change alone. */
 export const makeAppend = (
   clients: PostgresClients
 ): ((change: StreamChange) => Effect.Effect<Appended, AppendRefusal>) => {
-  const append = statement<OutcomeRow>(decidingClient(clients), clients.schema, APPEND)
-  const claimTaken = makeClaimTaken(clients)
-  return (change) =>
-    Effect.suspend(() => guarded(append(parametersOf(change)))).pipe(
-      Effect.flatMap(([row]) => answerOf(row!, claimTaken(change, row!)))
-    )
+  const alone = makeAppendAlone(clients)
+  return (change) => Effect.suspend(() => alone(writeChange(change)))
 }

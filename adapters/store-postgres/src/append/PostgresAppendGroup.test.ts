@@ -25,6 +25,7 @@ import { portsOf } from "../PostgresStore.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
 import { makeAppend } from "./PostgresAppend.ts"
 import { makeAppendGroup } from "./PostgresAppendGroup.ts"
+import { writeChange } from "./WrittenChange.ts"
 
 const nameOf = (outcome: GroupOutcome): string => {
   if (outcome === "alone") return outcome
@@ -41,6 +42,11 @@ const countRows = ({ schema, writes }: PostgresClients, organization: string) =>
     ),
     ([row]) => Object.fromEntries(Object.entries(row!).map(([table, count]) => [table, Number(count)]))
   )
+
+const appendTogether = (clients: PostgresClients) => {
+  const together = makeAppendGroup(clients)
+  return (changes: ReadonlyArray<StreamChange>) => together(changes.map(writeChange))
+}
 
 class Clients extends Context.Service<Clients, PostgresClients>()("@svc/store-postgres/append/Clients") {}
 
@@ -145,7 +151,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
     it.effect("records each change that may be recorded, and leaves no trace of the others", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
-        const together = makeAppendGroup(clients)
+        const together = appendTogether(clients)
         const store = yield* MandateStore
         const { organization } = newPlace()
         const now = yield* storeNow
@@ -203,7 +209,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
     it.effect("records none if one of them violates a constraint, so that each is tried alone", () =>
       Effect.gen(function* () {
         const clients = yield* Clients
-        const together = makeAppendGroup(clients)
+        const together = appendTogether(clients)
         const organization = newPlace().organization
         const [one, other] = yield* Effect.replicateEffect(recordMandate({ organization }), 2)
         const authorization = newAuthorization(1, one!.now)
@@ -225,7 +231,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
           const shared = yield* openDatabase
           const both = [alone, shared] as const
           const [appendAlone, appendAfterwards] = [makeAppend(alone.clients), makeAppend(shared.clients)]
-          const appendTogether = makeAppendGroup(shared.clients)
+          const together = appendTogether(shared.clients)
           const run = (planned: ReadonlyArray<Plan>) =>
             Effect.gen(function* () {
               const organizations = [newPlace().organization, newPlace().organization]
@@ -255,7 +261,7 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
                 changes.push(plannedChange(plan, current, open, taken))
               }
               const singly = yield* Effect.forEach(changes, (change) => Effect.exit(appendAlone(change)))
-              const grouped = yield* Effect.forEach(yield* appendTogether(changes), (outcome, at) =>
+              const grouped = yield* Effect.forEach(yield* together(changes), (outcome, at) =>
                 outcome === "alone" ? Effect.exit(appendAfterwards(changes[at]!)) : Effect.succeed(outcome)
               )
               assert.deepStrictEqual(grouped.map(String), singly.map(String))

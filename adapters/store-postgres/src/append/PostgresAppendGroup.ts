@@ -1,5 +1,4 @@
 import { OutOfTime, Stale, type StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
-import { deliveryStemOf } from "@svc/domain/webhook/DeliveryId"
 import { Effect, Exit } from "effect"
 import {
   decidingClient,
@@ -8,9 +7,10 @@ import {
   statement
 } from "../connection/PostgresClients.ts"
 import { guarded, StatementRefused } from "../connection/StoreFault.ts"
-import { comparable, RECORD_SCHEMA, writeMandate } from "../RecordCodec.ts"
+import { comparable, RECORD_SCHEMA } from "../RecordCodec.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
-import { authorizationColumns, byBytes, fault } from "./PostgresAppend.ts"
+import { byBytes } from "./PostgresAppend.ts"
+import { AUTHORIZATION_COLUMNS, type WrittenChange } from "./WrittenChange.ts"
 
 interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
@@ -23,33 +23,36 @@ const APPEND = `select * from {schema}.append_changes($1::integer, ${Array.from(
   (_, at) => `$${at + 2}::text[]`
 ).join(", ")})`
 
-const byStream = (left: StreamChange, right: StreamChange): number =>
+const byStream = ({ change: left }: WrittenChange, { change: right }: WrittenChange): number =>
   byBytes(left.organization, right.organization) || byBytes(left.mandate, right.mandate)
 
 /** Items of several changes, each with the number of its change, from 1. */
-const spread = <A>(group: ReadonlyArray<StreamChange>, partsOf: (change: StreamChange) => ReadonlyArray<A>) =>
-  group.flatMap((change, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
+const spread = <A>(
+  group: ReadonlyArray<WrittenChange>,
+  partsOf: (change: StreamChange) => ReadonlyArray<A>
+) =>
+  group.flatMap(({ change }, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
 
-const streamColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => [
-  group.map(({ organization }) => organization),
-  group.map(({ mandate }) => mandate),
-  group.map(({ expected }) => (expected === "absent" ? "" : String(expected))),
-  group.map(({ recordBefore }) => comparable(recordBefore)),
-  group.map(({ headBefore }) => String(headBefore?.seq ?? 0)),
-  group.map(({ headBefore }) => headBefore?.hash ?? ""),
-  group.map(({ headBefore }) => String(headBefore?.bytes ?? 0)),
-  group.map(({ headBefore }) => String(headBefore?.occurredAt ?? 0)),
-  group.map(({ headAfter }) => String(headAfter.seq)),
-  group.map(({ headAfter }) => headAfter.hash),
-  group.map(({ headAfter }) => String(headAfter.occurredAt)),
-  group.map(({ headAfter }) => String(headAfter.bytes)),
-  group.map(({ mandateState }) => mandateState.state),
-  group.map(({ mandateState }) => mandateState.terms.subject_reference),
-  group.map(({ nextDue }) => (nextDue === undefined ? "" : comparable(nextDue))),
-  group.map(({ mandateState }) => writeMandate(mandateState))
+const streamColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => [
+  group.map(({ change }) => change.organization),
+  group.map(({ change }) => change.mandate),
+  group.map(({ change }) => (change.expected === "absent" ? "" : String(change.expected))),
+  group.map(({ change }) => comparable(change.recordBefore)),
+  group.map(({ change }) => String(change.headBefore?.seq ?? 0)),
+  group.map(({ change }) => change.headBefore?.hash ?? ""),
+  group.map(({ change }) => String(change.headBefore?.bytes ?? 0)),
+  group.map(({ change }) => String(change.headBefore?.occurredAt ?? 0)),
+  group.map(({ change }) => String(change.headAfter.seq)),
+  group.map(({ change }) => change.headAfter.hash),
+  group.map(({ change }) => String(change.headAfter.occurredAt)),
+  group.map(({ change }) => String(change.headAfter.bytes)),
+  group.map(({ change }) => change.mandateState.state),
+  group.map(({ change }) => change.mandateState.terms.subject_reference),
+  group.map(({ change }) => (change.nextDue === undefined ? "" : comparable(change.nextDue))),
+  group.map(({ snapshot }) => snapshot)
 ]
 
-const eventColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
+const eventColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => {
   const events = spread(group, (change) => change.events)
   return [
     events.map(({ number }) => number),
@@ -57,16 +60,18 @@ const eventColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Readonl
     events.map(({ part }) => part.type),
     events.map(({ part }) => part.text),
     events.map(({ part }) => part.notification),
-    events.map(({ part }) => deliveryStemOf(part.id))
+    group.flatMap(({ deliveryStems }) => deliveryStems)
   ]
 }
 
-const rowColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
-  const rows = spread(group, (change) => change.authorizations)
-  return [rows.map(({ number }) => number), ...authorizationColumns(rows.map(({ part }) => part))]
-}
+const rowColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => [
+  spread(group, (change) => change.authorizations).map(({ number }) => number),
+  ...Array.from({ length: AUTHORIZATION_COLUMNS }, (_, column) =>
+    group.flatMap(({ authorizations }) => authorizations[column]!)
+  )
+]
 
-const claimColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
+const claimColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => {
   const claims = spread(group, (change) => change.claims).sort(
     (left, right) =>
       byBytes(left.change.organization, right.change.organization) ||
@@ -82,7 +87,7 @@ const claimColumns = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Readonl
   ]
 }
 
-const parametersOf = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Parameter> => [
+const parametersOf = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<Parameter> => [
   String(RECORD_SCHEMA),
   ...streamColumns(group),
   ...eventColumns(group),
@@ -90,7 +95,7 @@ const parametersOf = (group: ReadonlyArray<StreamChange>): ReadonlyArray<Paramet
   ...claimColumns(group)
 ]
 
-const outcomeOf = (change: StreamChange, outcome: string | undefined): GroupOutcome => {
+const outcomeOf = ({ change }: WrittenChange, outcome: string | undefined): GroupOutcome => {
   switch (outcome) {
     case "appended":
       return Exit.succeed({ revision: change.expected === "absent" ? 1 : change.expected + 1 })
@@ -110,12 +115,12 @@ const outcomeOf = (change: StreamChange, outcome: string | undefined): GroupOutc
 export const makeAppendGroup = (
   clients: PostgresClients
 ): ((
-  changes: ReadonlyArray<StreamChange>
+  changes: ReadonlyArray<WrittenChange>
 ) => Effect.Effect<ReadonlyArray<GroupOutcome>, StoreUnavailable>) => {
   const append = statement<OutcomesRow>(decidingClient(clients), clients.schema, APPEND)
   return (changes) =>
     Effect.suspend(() => {
-      const group = changes.filter((change) => fault(change) === undefined).sort(byStream)
+      const group = changes.filter(({ fault }) => fault === undefined).sort(byStream)
       if (group.length === 0) return Effect.succeed(changes.map((): GroupOutcome => "alone"))
       return guarded(append(parametersOf(group))).pipe(
         Effect.map(([row]) => {

@@ -1,10 +1,8 @@
-import { type DomainLine, domainHashBase64Url, inDomain } from "../crypto/DomainHash.ts"
-import { sha256Base64Url } from "../crypto/Sha256.ts"
+import { type DomainLine, domainHashBase64Url } from "../crypto/DomainHash.ts"
 import { canonicalJson } from "../json/CanonicalJson.ts"
 import type { JsonObject } from "../json/Json.ts"
 import { illFormedStrings } from "../json/StrictJson.ts"
-
-const encoder = new TextEncoder()
+import { utf8Length } from "../Utf8.ts"
 
 const EVENT: DomainLine = "svc:journal:event:v1"
 
@@ -31,10 +29,7 @@ export const sealEventText = (
 ): { readonly hash: string; readonly text: string; readonly bytes: number } => {
   refuseHashed(eventWithoutHash)
   const hashed = canonicalJson(eventWithoutHash)
-  const input = inDomain(EVENT, hashed)
-  // Bytes and not text are hashed, since the length in bytes is wanted, too.
-  const inputBytes = encoder.encode(input)
-  const hash = sha256Base64Url(inputBytes)
+  const hash = domainHashBase64Url(EVENT, hashed)
   // The text is written once, and the hash takes its place among the members.
   const behind = textBehindHash(eventWithoutHash)
   const place = hashed.length - behind.length + 1
@@ -44,8 +39,7 @@ export const sealEventText = (
     behind === "{}"
       ? `${before}${before === "{" ? "" : ","}${member}}`
       : `${before}${member},${hashed.slice(place)}`
-  // What the two differ by is ASCII.
-  return { hash, text, bytes: inputBytes.length + text.length - input.length }
+  return { hash, text, bytes: utf8Length(text) }
 }
 
 /**

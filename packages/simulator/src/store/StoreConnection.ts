@@ -13,7 +13,7 @@ import { StoreHealth } from "@svc/domain/ports/StoreHealth"
 import { SubjectStore } from "@svc/domain/ports/SubjectStore"
 import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { makeLanes } from "@svc/store-postgres/append/AppendLanes"
-import { Context, Effect, Exit, Scope } from "effect"
+import { Context, Effect, Exit, identity, Scope } from "effect"
 import type { RarePaths } from "../RarePaths.ts"
 import type { Host } from "../time/Host.ts"
 import { MILLISECOND, type Micros, SECOND } from "../time/Micros.ts"
@@ -167,7 +167,11 @@ export const connectStore = (options: ConnectionOptions): Context.Context<Storag
   const append =
     options.appends === "lanes"
       ? Effect.runSync(
-          Effect.provideService(makeLanes(LANES, { alone, together }), Scope.Scope, Scope.makeUnsafe())
+          Effect.provideService(
+            makeLanes(LANES, { write: identity, alone, together }),
+            Scope.Scope,
+            Scope.makeUnsafe()
+          )
         )
       : alone
 
