@@ -36,6 +36,8 @@ const MAX_CONNECTIONS = 300
 /** A server's rate rises for so long, while Node compiles what is hot; a service by hand has less to compile. */
 const WARM_UP_SECONDS = 20
 const WARM_UP_CONNECTIONS = 32
+/** Load before each measurement, in seconds, since every server was idle while others were measured. `pgbench` has its own. */
+const LEAD_SECONDS = 1
 
 const option = (name: string, byDefault: string): string =>
   process.argv.find((word) => word.startsWith(`--${name}=`))?.slice(name.length + 3) ?? byDefault
@@ -178,6 +180,13 @@ const startSystems = async (pgbench: string, place: Place): Promise<Systems> => 
   return systems
 }
 
+const leadOf = ({ connections }: Cell) => ({
+  from: 0,
+  to: UNIFORM_MANDATES,
+  connections,
+  seconds: LEAD_SECONDS
+})
+
 /** Measures every system in each cell, round by round; each round begins with another. */
 const measureAll = async (systems: Systems, databaseSeconds: () => number): Promise<Table> => {
   const table: Table = CELLS.map((cell) => ({ cell, figures: new Map(MEASURED.map((name) => [name, []])) }))
@@ -187,9 +196,11 @@ const measureAll = async (systems: Systems, databaseSeconds: () => number): Prom
       const hot = UNIFORM_MANDATES + round * CONNECTIONS.length + (index % CONNECTIONS.length)
       const range = cell.mandates === "hot" ? { from: hot, to: hot + 1 } : { from: 0, to: UNIFORM_MANDATES }
       for (const name of [...MEASURED.slice(shift), ...MEASURED.slice(0, shift)]) {
+        const system = systems.get(name)!
+        if (name !== "pgbench") await system.measure(leadOf(cell))
         const before = databaseSeconds()
         const asked = { ...range, connections: cell.connections, seconds: SECONDS }
-        const measured = await systems.get(name)!.measure(asked)
+        const measured = await system.measure(asked)
         figures.get(name)!.push({ ...measured, databaseSeconds: databaseSeconds() - before })
       }
     }
