@@ -170,6 +170,19 @@ describe("a timestamp and its instant (part 1)", () => {
     )
   })
 
+  it("differ within a second by the fraction alone, in whichever order they are written", () => {
+    const instants = [0n, 1n, -1n, NANOS_PER_SECOND - 1n, NANOS_PER_SECOND, 999n, -NANOS_PER_SECOND]
+    assert.deepStrictEqual(instants.map(formatNanos), [
+      "1970-01-01T00:00:00.000000000Z",
+      "1970-01-01T00:00:00.000000001Z",
+      "1969-12-31T23:59:59.999999999Z",
+      "1970-01-01T00:00:00.999999999Z",
+      "1970-01-01T00:00:01.000000000Z",
+      "1970-01-01T00:00:00.000000999Z",
+      "1969-12-31T23:59:59.000000000Z"
+    ])
+  })
+
   it("is refused with any character changed to one that has no place there", () => {
     const text = "2026-11-28T09:00:00.123456789Z"
     fc.assert(

@@ -79,7 +79,23 @@ export const formatNanos = (instant: Instant): string => {
   // Division of bigints rounds to zero, which before 1970 is up.
   const sinceSecond = instant % NANOS_PER_SECOND
   const nanos = sinceSecond < 0n ? sinceSecond + NANOS_PER_SECOND : sinceSecond
-  const seconds = Number((instant - nanos) / NANOS_PER_SECOND)
+  return `${secondText(Number((instant - nanos) / NANOS_PER_SECOND))}.${padded(Number(nanos), FRACTION_DIGITS)}Z`
+}
+
+/** The second that was written last, and its text: most timestamps that are written together are of one second. */
+let lastSecond = Number.NaN
+let lastSecondText = ""
+
+/** Date and time of a second since the epoch. */
+const secondText = (second: number): string => {
+  if (second !== lastSecond) {
+    lastSecondText = writtenSecond(second)
+    lastSecond = second
+  }
+  return lastSecondText
+}
+
+const writtenSecond = (seconds: number): string => {
   // Field by field, which takes less than half the time of `toISOString`.
   const date = new Date(seconds * MILLISECONDS_PER_SECOND)
   const year = padded(date.getUTCFullYear(), 4)
@@ -88,8 +104,7 @@ export const formatNanos = (instant: Instant): string => {
   const hour = padded(date.getUTCHours(), 2)
   const minute = padded(date.getUTCMinutes(), 2)
   const second = padded(date.getUTCSeconds(), 2)
-  const fraction = padded(Number(nanos), FRACTION_DIGITS)
-  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction}Z`
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}`
 }
 
 /** The same timestamp text less trailing zeros of its fraction: how a caller's is stored (part 1). */

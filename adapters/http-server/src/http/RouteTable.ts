@@ -38,21 +38,12 @@ export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/gu, 
 
 const segmentsOf = (path: string): ReadonlyArray<string> => path.split("/")
 
-const withoutQuery = (url: string): string => {
-  const start = url.indexOf("?")
-  return start === -1 ? url : url.slice(0, start)
-}
-
-/** Intermediaries remove these segments, so a parameter with such a value must be escaped. */
-const DOT_SEGMENTS = new Set([".", ".."])
-
 /** Matches any number of segments at the end of a template. */
 const WILDCARD = "*"
 
-/** Whether a literal segment was sent literally; the router also matches its percent-encoded forms. */
-const matchesLiterally = (segment: string, sent: string | undefined): boolean =>
-  segment === WILDCARD ||
-  (segment.startsWith("{") ? sent !== undefined && !DOT_SEGMENTS.has(sent) : segment === sent)
+/** Intermediaries remove the segments `.` and `..`, so a parameter with such a value must be escaped. */
+const isDotSegment = (url: string, start: number, end: number): boolean =>
+  end - start > 0 && end - start <= 2 && url.charAt(start) === "." && url.charAt(end - 1) === "."
 
 /** A route as it is looked up. */
 interface Entry<A> {
@@ -61,12 +52,26 @@ interface Entry<A> {
   readonly segments: ReadonlyArray<string>
 }
 
+/**
+ * Whether the literal segments of a template were sent literally: the router also matches their percent-encoded forms. It is
+ * asked for each request, so that no segment is cut out of the URL.
+ */
 const matchesTemplate = ({ segments }: Entry<unknown>, url: string): boolean => {
-  const sent = segmentsOf(withoutQuery(url))
-  return (
-    (segments.at(-1) === WILDCARD || sent.length === segments.length) &&
-    segments.every((segment, index) => matchesLiterally(segment, sent[index]))
-  )
+  const query = url.indexOf("?")
+  const end = query === -1 ? url.length : query
+  let start = 0
+  for (const segment of segments) {
+    if (segment === WILDCARD) return true
+    if (start > end) return false
+    const slash = url.indexOf("/", start)
+    const stop = slash === -1 || slash > end ? end : slash
+    const matches = segment.startsWith("{")
+      ? !isDotSegment(url, start, stop)
+      : stop - start === segment.length && url.startsWith(segment, start)
+    if (!matches) return false
+    start = stop + 1
+  }
+  return start > end
 }
 
 /** Builds the table. HEAD is allowed wherever GET is. */

@@ -80,16 +80,11 @@ export const sealEvent = (
 }
 
 /** Whether `text` ends with the members of the event; JCS puts them all after `data`. */
-export const agreesWithText = (event: SealedEvent): boolean =>
-  event.text.endsWith(
-    [
-      `"hash":"${event.hash}"`,
-      `"id":"${event.id}"`,
-      `"mandate_version":${event.mandateVersion}`,
-      `"occurred_at":"${event.occurredAt}"`,
-      ...(event.previousHash === undefined ? [] : [`"previous_hash":"${event.previousHash}"`]),
-      `"seq":${event.seq}`,
-      `"source":"${sourceOf(event.type)}"`,
-      `"type":"${event.type}"}`
-    ].join(",")
+export const agreesWithText = (event: SealedEvent): boolean => {
+  const chained = event.previousHash === undefined ? "" : `"previous_hash":"${event.previousHash}",`
+  return event.text.endsWith(
+    `"hash":"${event.hash}","id":"${event.id}","mandate_version":${event.mandateVersion},` +
+      `"occurred_at":"${event.occurredAt}",${chained}"seq":${event.seq},` +
+      `"source":"${sourceOf(event.type)}","type":"${event.type}"}`
   )
+}

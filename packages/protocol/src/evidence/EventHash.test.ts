@@ -33,6 +33,7 @@ describe("the hash of an event (part 7)", () => {
       "hash ",
       "hasha",
       "hat",
+      'z"hat',
       "z",
       "\u00e9",
       "\u{1f600}",

@@ -23,6 +23,22 @@ export const eventHash = (eventWithoutHash: JsonObject): string => {
 const textBehindHash = (event: JsonObject): string =>
   canonicalJson(Object.fromEntries(Object.entries(event).filter(([name]) => name > "hash")))
 
+/** Where the members that come after the hash begin in the canonical text of an event; at its end if there are none. */
+const placeBehindHash = (event: JsonObject, text: string): number => {
+  let first: string | undefined
+  let isPlain = true
+  for (const name of Object.keys(event)) {
+    if (name <= "hash") continue
+    if (first === undefined || name < first) first = name
+    if (typeof event[name] === "object" || name.includes('"')) isPlain = false
+  }
+  if (first === undefined) return text.length - 1
+  // Quotes within strings are escaped, so that the last place where it stands between quotes is its own.
+  return isPlain
+    ? text.lastIndexOf(`${JSON.stringify(first)}:`)
+    : text.length - textBehindHash(event).length + 1
+}
+
 /** The hash of an event, and the canonical text of the event with it, which the journal keeps for good, and its length. */
 export const sealEventText = (
   eventWithoutHash: JsonObject
@@ -31,14 +47,10 @@ export const sealEventText = (
   const hashed = canonicalJson(eventWithoutHash)
   const hash = domainHashBase64Url(EVENT, hashed)
   // The text is written once, and the hash takes its place among the members.
-  const behind = textBehindHash(eventWithoutHash)
-  const place = hashed.length - behind.length + 1
-  const before = hashed.slice(0, place)
-  const member = `"hash":"${hash}"`
-  const text =
-    behind === "{}"
-      ? `${before}${before === "{" ? "" : ","}${member}}`
-      : `${before}${member},${hashed.slice(place)}`
+  const place = placeBehindHash(eventWithoutHash, hashed)
+  const [before, behind] = [hashed.slice(0, place), hashed.slice(place)]
+  const comma = before === "{" || before.endsWith(",") ? "" : ","
+  const text = `${before}${comma}"hash":"${hash}"${behind === "}" ? "" : ","}${behind}`
   return { hash, text, bytes: utf8Length(text) }
 }
 
