@@ -183,6 +183,22 @@ describe("a timestamp and its instant (part 1)", () => {
     ])
   })
 
+  it("says the same however often it is read, with whatever is read between", () => {
+    const texts = [
+      "2026-11-28T09:00:00Z",
+      "2026-11-28T09:00:00.0Z",
+      "2026-11-28T09:00:01Z",
+      "2026-11-31T09:00:00Z"
+    ]
+    const second = parseTimestamp(texts[0]!)!
+    const expected = [second, second, second + NANOS_PER_SECOND, undefined]
+    fc.assert(
+      fc.property(fc.array(fc.nat(texts.length - 1)), (reads) => {
+        for (const read of reads) assert.strictEqual(parseTimestamp(texts[read]!), expected[read])
+      })
+    )
+  })
+
   it("is refused with any character changed to one that has no place there", () => {
     const text = "2026-11-28T09:00:00.123456789Z"
     fc.assert(

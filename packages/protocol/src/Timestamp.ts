@@ -41,7 +41,21 @@ const daysInMonth = (year: number, month: number): number => {
  * offsets and leap seconds too, gives `undefined`.
  */
 export const parseTimestamp = (text: string): Instant | undefined => {
-  // Timestamps are read several times for each request, so the form is only tested and no part of it is cut out.
+  if (text === lastRead) return lastReadInstant
+  const instant = readTimestamp(text)
+  if (instant !== undefined) {
+    lastRead = text
+    lastReadInstant = instant
+  }
+  return instant
+}
+
+/** The timestamp that was read last, and what it says: each is read several times for a request. */
+let lastRead: string | undefined
+let lastReadInstant: Instant | undefined
+
+const readTimestamp = (text: string): Instant | undefined => {
+  // The form is only tested, and no part of it is cut out.
   if (!FORM.test(text)) return undefined
   const year = numberAt(text, 0, 4)
   const month = numberAt(text, 5, 7)

@@ -29,6 +29,7 @@ import {
   RULES_VERSION
 } from "./JournalFact.ts"
 import {
+  AMPLE_EVENT_BYTES,
   CLOSING_EVENT_BYTES,
   MAX_AUTHORIZATIONS,
   MAX_JOURNAL_BYTES,
@@ -107,10 +108,12 @@ const leadFault = (member: string): Verdict =>
 
 /** Whether the journal has room for one more event beside those that will close the mandate and its open reservations. */
 const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {
-  // The canonical text has the same members in another order, so it is as long.
-  const event = utf8Length(JSON.stringify(data)) + CLOSING_EVENT_BYTES
   const closing = (stream.open.length + opens + 1) * CLOSING_EVENT_BYTES
-  return journalBytes + event + closing <= MAX_JOURNAL_BYTES
+  const left = MAX_JOURNAL_BYTES - journalBytes - closing
+  // Most journals are short, so that the event need not be written to see that it fits.
+  if (left >= AMPLE_EVENT_BYTES) return true
+  // The canonical text has the same members in another order, so it is as long.
+  return utf8Length(JSON.stringify(data)) + CLOSING_EVENT_BYTES <= left
 }
 
 const limitReached = (detail: string): Verdict => Result.fail(new MandateLimitReached({ detail }))

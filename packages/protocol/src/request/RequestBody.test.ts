@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
+import * as fc from "fast-check"
+import type { JsonValue } from "../json/Json.ts"
+import { illFormedStrings } from "../json/StrictJson.ts"
 import { MAX_PROBLEM_ERRORS } from "../Problem.ts"
 import { EMPTY_BODY, jsonOfBody, MAX_BODY_BYTES, parseRequestBody } from "./RequestBody.ts"
 
@@ -39,6 +42,26 @@ describe("a request body as bytes (part 1)", () => {
     const many = faultOf(JSON.stringify(Array.from({ length: 200 }, () => "\u0000")))
     assert.lengthOf(many?._tag === "IllFormedStrings" ? many.errors : [], MAX_PROBLEM_ERRORS)
   })
+})
+
+it("a request body is refused for ill-formed strings exactly if it has one, wherever that is", () => {
+  const unit = fc.constantFrom("a", "\\", '"', "\n", "\u0000", "\ud800", "\udc00", "\u00e9")
+  const text = fc.string({ unit, maxLength: 4 })
+  const value = fc.letrec<{ any: JsonValue }>((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 3 },
+      text,
+      fc.integer(),
+      fc.array(tie("any"), { maxLength: 3 }),
+      fc.dictionary(text, tie("any"), { maxKeys: 3 })
+    )
+  })).any
+  fc.assert(
+    fc.property(value, (body) => {
+      const isIllFormed = illFormedStrings(body, 1).length > 0
+      assert.strictEqual(faultOf(JSON.stringify(body))?._tag, isIllFormed ? "IllFormedStrings" : undefined)
+    })
+  )
 })
 
 describe("a request body of this process (part 1)", () => {

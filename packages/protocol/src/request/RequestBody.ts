@@ -7,6 +7,8 @@ import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
 /** Largest request body, in bytes (part 1). */
 export const MAX_BODY_BYTES = 64 * 1024
 
+const BACKSLASH = 0x5c
+
 /** Its private member tells it from anything else that a caller may give; only this module makes one. */
 export class ParsedBody {
   readonly #value: JsonValue
@@ -42,7 +44,8 @@ export const parseRequestBody = (
 ): Result.Result<RequestBody, MalformedJson | IllFormedStrings> => {
   const parsed = parseStrictJson(bytes, { keepFractions: true })
   if (Result.isFailure(parsed)) return Result.fail(parsed.failure)
-  const pointers = illFormedStrings(parsed.success, MAX_PROBLEM_ERRORS)
+  // Bytes that are UTF-8 spell an ill-formed string with an escape alone, and U+0000 in no other way either.
+  const pointers = bytes.includes(BACKSLASH) ? illFormedStrings(parsed.success, MAX_PROBLEM_ERRORS) : []
   if (pointers.length === 0) return Result.succeed(new ParsedBody(parsed.success))
   const errors = pointers.map((pointer) => ({ pointer, ...ILL_FORMED_TEXT }))
   return Result.fail({ _tag: "IllFormedStrings", errors })

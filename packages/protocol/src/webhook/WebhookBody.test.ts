@@ -1,4 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
+import { canonicalJson } from "../json/CanonicalJson.ts"
 import { testWebhookBody, webhookBody } from "./WebhookBody.ts"
 
 const EVENT = {
@@ -19,15 +20,14 @@ describe("the body of a webhook (part 8)", () => {
 
   it("has the authorization of its event, and then no state", () => {
     const authorizationId = "aut_01jdxxxxxxxxxxxxxxxxxxxxxx"
-    assert.deepStrictEqual(
-      JSON.parse(webhookBody({ ...EVENT, type: "authorization.committed", authorizationId })),
-      {
-        id: EVENT.id,
-        type: "authorization.committed",
-        occurred_at: EVENT.occurredAt,
-        data: { mandate_id: EVENT.mandateId, authorization_id: authorizationId, version: 2 }
-      }
-    )
+    const body = webhookBody({ ...EVENT, type: "authorization.committed", authorizationId })
+    assert.deepStrictEqual(JSON.parse(body), {
+      id: EVENT.id,
+      type: "authorization.committed",
+      occurred_at: EVENT.occurredAt,
+      data: { mandate_id: EVENT.mandateId, authorization_id: authorizationId, version: 2 }
+    })
+    assert.strictEqual(body, canonicalJson(JSON.parse(body)))
   })
 })
 

@@ -23,16 +23,17 @@ export interface NotifiedEvent {
  * built. It is a trigger, not proof: receivers read the resources that it names.
  */
 export const webhookBody = (event: NotifiedEvent): string =>
-  canonicalJson({
-    id: event.id,
-    type: event.type,
-    occurred_at: event.occurredAt,
+  // Members in canonical order, with values that canonical JSON writes as any JSON: every event has one, delivered or not.
+  JSON.stringify({
     data: {
+      authorization_id: event.authorizationId,
       mandate_id: event.mandateId,
-      ...(event.authorizationId === undefined ? {} : { authorization_id: event.authorizationId }),
-      ...(event.state === undefined ? {} : { state: event.state }),
+      state: event.state,
       version: event.version
-    }
+    },
+    id: event.id,
+    occurred_at: event.occurredAt,
+    type: event.type
   })
 
 /** Type of the event that tests an endpoint; no journal holds one (part 8). */
