@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import type { Counters, MandateState, PeriodCounters } from "@svc/domain/mandate/MandateState"
-import { createdChange } from "@svc/testkit/StoreFixtures"
+import { createdChange, newAuthorization } from "@svc/testkit/StoreFixtures"
 import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
 import * as fc from "fast-check"
-import { readMandate, writeMandate } from "./RecordCodec.ts"
+import { readAuthorization, readMandate, writeAuthorization, writeMandate } from "./RecordCodec.ts"
 
 const NOW = 1_767_225_600_000_000_000n
 
@@ -79,4 +79,13 @@ describe("the record of a mandate", () => {
       })
     )
   })
+})
+
+it("an authorization is read with the attributes that it was written with, whatever was read before", () => {
+  const authorization = newAuthorization(1, NOW)
+  for (const name of ["z\\", 'z"', "z\n", "\\", "\n"]) {
+    const attributes = { merchant: "m", [name]: "v" }
+    const written = { ...authorization, proposedAction: { ...authorization.proposedAction, attributes } }
+    assert.deepStrictEqual(readAuthorization(writeAuthorization(written)), written)
+  }
 })

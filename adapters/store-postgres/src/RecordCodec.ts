@@ -9,6 +9,7 @@ import type {
 } from "@svc/domain/mandate/MandateState"
 import type { DeliveryAttempt } from "@svc/domain/webhook/WebhookDelivery"
 import type { WebhookEndpointState } from "@svc/domain/webhook/WebhookEndpoint"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import type { Instant } from "@svc/protocol/Timestamp"
 import { Data } from "effect"
 
@@ -30,7 +31,7 @@ const enclose = (value: string): string => `{"schema":${RECORD_SCHEMA},"value":$
 const write = (value: object): string => enclose(JSON.stringify(value))
 
 const read = (text: string): unknown => {
-  const { schema, value } = JSON.parse(text) as Envelope
+  const { schema, value } = parseJson(text) as unknown as Envelope
   if (schema !== RECORD_SCHEMA) {
     throw new UnreadableRecord({
       detail: `a record has schema ${schema}, this release reads ${RECORD_SCHEMA}`

@@ -61,6 +61,7 @@ import {
 import { ValidationFailed } from "@svc/domain/Refusals"
 import { PERIODS_LIMIT_DEFAULT } from "@svc/protocol/api/RequestParts"
 import type { JsonValue } from "@svc/protocol/json/Json"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { LIST_LIMIT_DEFAULT, type ListPage } from "@svc/protocol/request/ListPage"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 import { Effect } from "effect"
@@ -91,7 +92,7 @@ const pageOf = ({ cursor, limit = LIST_LIMIT_DEFAULT }: PageOptions) => ({ limit
 
 const parsed = <A>(page: ListPage<string>): Page<A> => ({
   ...page,
-  data: page.data.map((text) => JSON.parse(text) as A)
+  data: page.data.map((text) => parseJson(text) as A)
 })
 
 /** Levels of a body that are copied: more than any body may have. What is deeper is refused, as what refers to itself is. */

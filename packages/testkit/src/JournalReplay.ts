@@ -6,6 +6,7 @@ import { evaluatePolicy } from "@svc/domain/policy/PolicyEvaluation"
 import type { LoadedStream } from "@svc/domain/ports/MandateStore"
 import { verifyEventHash } from "@svc/protocol/evidence/EventHash"
 import type { JsonObject } from "@svc/protocol/json/Json"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { parseTimestamp } from "@svc/protocol/Timestamp"
 
 /** What a journal's texts lead to when they are folded from the first. */
@@ -65,7 +66,7 @@ const decisionFaults = (before: StreamState, fact: DecisionFact): ReadonlyArray<
  */
 export const replayJournal = (texts: ReadonlyArray<string>): ReplayedJournal => {
   const faults: Array<string> = []
-  const events = texts.map((text) => JSON.parse(text) as JsonObject)
+  const events = texts.map((text) => parseJson(text) as JsonObject)
   // States share their authorizations, so each is done with before the next is asked for.
   const states = evolveAll(events as unknown as ReadonlyArray<JournalFact>)
   let stream: StreamState | undefined

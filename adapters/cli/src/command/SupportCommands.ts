@@ -7,6 +7,7 @@ import { type DomainRefusal, problemOfRefusal } from "@svc/domain/programs/Refus
 import { listWebhookDeliveries } from "@svc/domain/programs/WebhookDeliveries"
 import { listWebhookEndpoints } from "@svc/domain/programs/WebhookEndpoints"
 import { AuthorizationStateName } from "@svc/protocol/Authorization"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { MandateStateName } from "@svc/protocol/Mandate"
 import { PROBLEMS } from "@svc/protocol/Problem"
 import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, type ListPage } from "@svc/protocol/request/ListPage"
@@ -135,7 +136,7 @@ const commandOf = <State extends string>(lookUp: LookUp<State>): StoreCommand =>
 
 const parsed = (page: ListPage<string>): ListPage<unknown> => ({
   ...page,
-  data: page.data.map((text): unknown => JSON.parse(text))
+  data: page.data.map(parseJson)
 })
 
 /** The latest events of a journal, oldest first. */
@@ -153,7 +154,7 @@ const latestEvents = Effect.fnUntraced(function* (organization: string, mandateI
     events.push(...page.data)
     events.splice(0, events.length - limit)
   } while (page.has_more)
-  return events.map((text): unknown => JSON.parse(text))
+  return events.map(parseJson)
 })
 
 export const supportCommands: ReadonlyArray<StoreCommand> = [

@@ -2,6 +2,7 @@ import type { StoreUnavailable } from "@svc/domain/ports/MandateStore"
 import { readEventFeed } from "@svc/domain/programs/EventFeed"
 import type { FeedEvent } from "@svc/protocol/Journal"
 import { JournalEventType } from "@svc/protocol/Journal"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { LIST_LIMIT_MAX } from "@svc/protocol/request/ListPage"
 import type { PostgresPorts } from "@svc/store-postgres/PostgresStore"
 import { Console, Effect } from "effect"
@@ -45,7 +46,7 @@ const readPage = (
   readEventFeed({ organization, limit: LIST_LIMIT_MAX, ...(after === undefined ? {} : { after }) }).pipe(
     Effect.mapError(faultOfRefusal),
     Effect.map(({ data, has_more, next_cursor }) => ({
-      events: data.map((text): FeedEvent => JSON.parse(text)),
+      events: data.map((text) => parseJson(text) as unknown as FeedEvent),
       cursor: String(next_cursor),
       hasMore: has_more
     }))

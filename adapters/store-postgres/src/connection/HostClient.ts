@@ -1,5 +1,6 @@
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { Effect, Stream } from "effect"
 import type { Reactivity } from "effect/reactivity"
 import * as SqlClient from "effect/sql/SqlClient"
@@ -41,8 +42,8 @@ const READERS: Readonly<Record<number, (value: string) => unknown>> = {
   [PgTypes.OID.int4]: Number,
   [PgTypes.OID.int8]: BigInt,
   [PgTypes.OID.float8]: Number,
-  [PgTypes.OID.json]: (value) => JSON.parse(value),
-  [PgTypes.OID.jsonb]: (value) => JSON.parse(value),
+  [PgTypes.OID.json]: parseJson,
+  [PgTypes.OID.jsonb]: parseJson,
   [PgTypes.arrayOidFor(PgTypes.OID.text)!]: textArray,
   [PgTypes.arrayOidFor(PgTypes.OID.int8)!]: (value) => textArray(value).map((one) => one && BigInt(one))
 }

@@ -330,3 +330,14 @@ describe("strict JSON that keeps fractions", () => {
     assert.deepStrictEqual(pointers.toSorted(), ["/amount", "/reported_refunded_at"])
   })
 })
+
+it("a member's name is the one that was written, whatever others have sent before in its place", () => {
+  const parsed = (text: string) => Result.getOrThrow(parseStrictJson(new TextEncoder().encode(text)))
+  parsed('{"merchant":"m","\\\\":"v"}')
+  for (const name of ["\u0000", "\ud800", '"', "\n"]) {
+    const text = JSON.stringify({ merchant: "m", [name]: "v" })
+    const value = parsed(text)
+    assert.deepStrictEqual(Object.keys(value as object), ["merchant", name])
+    assert.lengthOf(illFormedStrings(value, 1), name === "\u0000" || name === "\ud800" ? 1 : 0)
+  }
+})

@@ -2,6 +2,7 @@ import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import type { JsonValue } from "./Json.ts"
 import { pointerStep, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
+import { endOfString, parseJson } from "./ParseJson.ts"
 
 /** Deepest nesting of objects and arrays in a request body, the body itself being level 1 (part 1). */
 export const MAX_JSON_DEPTH = 32
@@ -16,7 +17,6 @@ const COLON = 0x3a
 const MINUS = 0x2d
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const BACKSLASH = 0x5c
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
@@ -51,7 +51,7 @@ export const parseStrictJson = (
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return malformed("The body begins with a byte order mark.")
   const maxDepth = options.maxDepth ?? MAX_JSON_DEPTH
   if (isDeeperThan(text, maxDepth)) return malformed(`The body nests deeper than ${maxDepth} levels.`)
-  const value = parseJson(text)
+  const value = parsedOf(text)
   if (value === undefined) return malformed("The body is not valid JSON.")
   const fault = faultOf(text, options.plainIntegers === true ? plainIntegerFault : numberFault)
   if (fault === undefined) return Result.succeed(value)
@@ -92,22 +92,12 @@ const decodeUtf8 = (bytes: Uint8Array): string | undefined => {
   }
 }
 
-const parseJson = (text: string): JsonValue | undefined => {
+const parsedOf = (text: string): JsonValue | undefined => {
   try {
-    return JSON.parse(text) as JsonValue
+    return parseJson(text)
   } catch {
     return undefined
   }
-}
-
-/** Index of the closing quote of the string that opens at `start`, or the length of the text. */
-const endOfString = (text: string, start: number): number => {
-  for (let index = start + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) return index
-    if (code === BACKSLASH) index++
-  }
-  return text.length
 }
 
 /** Runs before the parser, on text that may be anything, so that no parser meets deep nesting. */
