@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { type Appended, Stale, StoreUnavailable, type StreamChange } from "@svc/domain/ports/MandateStore"
 import { claimOf, createdChange, newSession } from "@svc/testkit/StoreFixtures"
 import { newPlace } from "@svc/testkit/store-contract/StoreUnderTest"
-import { Deferred, Effect, Exit, Fiber, identity, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, identity, References, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { type GroupOutcome, LANE_PATIENCE, MAX_GROUP_LENGTH, makeLanes } from "./AppendLanes.ts"
 
@@ -68,6 +68,25 @@ describe("lanes of appends", () => {
       yield* Deferred.succeed(recorder.gate, undefined)
       assert.deepStrictEqual(new Set(yield* exits(fibers)), new Set(["Appended"]))
       assert.deepStrictEqual(recorder.statements, [[changes[0]!], changes.slice(1, 4), changes.slice(4)])
+    })
+  )
+
+  it.effect("go on after an append is interrupted at whichever of its steps", () =>
+    Effect.gen(function* () {
+      for (let steps = 2; steps < 16; steps++) {
+        const recorder = makeRecorder()
+        yield* Deferred.succeed(recorder.gate, undefined)
+        const append = yield* makeLanes({ lanes: 1, changes: 64 }, recorder)
+        const interrupted = yield* Effect.forkChild(
+          Effect.provideService(append(newChange()), References.MaxOpsBeforeYield, steps),
+          { startImmediately: true }
+        )
+        interrupted.interruptUnsafe()
+        yield* Fiber.await(interrupted)
+        const next = yield* Effect.forkChild(append(newChange()))
+        yield* Effect.repeat(settled, { times: 20 })
+        assert.deepStrictEqual(next.pollUnsafe(), appended, `after ${steps} steps`)
+      }
     })
   )
 

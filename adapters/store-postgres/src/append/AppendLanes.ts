@@ -213,11 +213,12 @@ export const makeLanes = <Written>(
     )
 
     return (change) =>
-      Effect.suspend(() => {
+      // A lane that is marked as running must get who drains it, so nothing is interrupted but the waiting.
+      Effect.uninterruptibleMask((restore) => {
         if (isClosed) return Effect.fail(new StoreUnavailable({ cause: "the store is closed" }))
         if (!mayShare(change)) {
           observer?.appending(1)
-          return appends.alone(appends.write(change))
+          return restore(appends.alone(appends.write(change)))
         }
         const lane = lanes[laneNumber(change, options.lanes)]!
         const outcome: Waiting<Written>["outcome"] = Deferred.makeUnsafe()
@@ -230,7 +231,7 @@ export const makeLanes = <Written>(
           span: Context.getOrUndefined(Fiber.getCurrent()!.context, Tracer.ParentSpan)
         }
         lane.waiting.push(entry)
-        const wait = Effect.onInterrupt(Deferred.await(outcome), () =>
+        const wait = Effect.onInterrupt(restore(Deferred.await(outcome)), () =>
           Effect.sync(() => {
             lane.waiting = lane.waiting.filter((other) => other !== entry)
             entry.leave()

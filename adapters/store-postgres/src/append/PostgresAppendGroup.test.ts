@@ -206,6 +206,30 @@ layer(database, { excludeTestServices: true, timeout: "120 seconds" })(
       })
     )
 
+    it.effect("tells claims of organizations apart whose names read alike together", () =>
+      Effect.gen(function* () {
+        const together = appendTogether(yield* Clients)
+        const store = yield* MandateStore
+        const now = yield* storeNow
+        const { organization } = newPlace()
+        const other = `${organization} commitment`
+        const claimed = (owner: string, name: string) =>
+          createdChange(newPlace({ organization: owner }), now, { claims: [claimOf("commitment", name)] })
+        const held = claimed(organization, "commitment b")
+        yield* store.append(held)
+        const outcomes = yield* together([claimed(organization, "commitment b"), claimed(other, "b")])
+        assert.deepStrictEqual(outcomes.map(nameOf), ["alone", "revision 1"])
+        const { held: holders } = yield* store.load({
+          organization,
+          claims: [{ kind: "commitment", name: "commitment b" }]
+        })
+        assert.deepStrictEqual(
+          holders.map(({ resource }) => resource),
+          held.claims.map(({ resource }) => resource)
+        )
+      })
+    )
+
     it.effect("records none if one of them violates a constraint, so that each is tried alone", () =>
       Effect.gen(function* () {
         const clients = yield* Clients

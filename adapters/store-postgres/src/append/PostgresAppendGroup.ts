@@ -65,7 +65,7 @@ const eventColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<Readon
 }
 
 const rowColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => [
-  spread(group, (change) => change.authorizations).map(({ number }) => number),
+  group.flatMap(({ authorizations: [ids] }, at) => ids!.map(() => String(at + 1))),
   ...Array.from({ length: AUTHORIZATION_COLUMNS }, (_, column) =>
     group.flatMap(({ authorizations }) => authorizations[column]!)
   )

@@ -10,8 +10,11 @@ const refuseLate = `  v_clock := {schema}.store_clock();
   end if;
 `
 
-/** A claim, as it stands in `v_won`. */
-const claimName = "p_organizations[v_change] || ' ' || p_claim_kinds[v_at] || ' ' || p_claim_names[v_at]"
+/** A claim, as it stands in `v_won`. No kind has a space, so that the organization's length tells all three apart. */
+const claimText = (organization: string, kind: string, name: string): string =>
+  `length(${organization}) || ' ' || ${organization} || ' ' || ${kind} || ' ' || ${name}`
+
+const claimName = claimText("p_organizations[v_change]", "p_claim_kinds[v_at]", "p_claim_names[v_at]")
 
 /**
  * Appends many changes to different streams in one statement and one transaction, each entirely or not at all. The outcome
@@ -104,7 +107,7 @@ ${refuseLate}
       on conflict do nothing
       returning organization, kind, name
   )
-  select array_agg(w.organization || ' ' || w.kind || ' ' || w.name) into v_won from won w;
+  select array_agg(${claimText("w.organization", "w.kind", "w.name")}) into v_won from won w;
   v_won := coalesce(v_won, '{}');
   if cardinality(v_won) < cardinality(p_claim_names) then
     for v_at in 1 .. cardinality(p_claim_names) loop
