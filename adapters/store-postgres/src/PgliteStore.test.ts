@@ -5,8 +5,11 @@ import { PGlite } from "@electric-sql/pglite"
 import { type LoadQuery, MandateStore } from "@svc/domain/ports/MandateStore"
 import { Organizations } from "@svc/domain/ports/Organizations"
 import { SigningKeyRecords } from "@svc/domain/ports/SigningKeyRecords"
+import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { sharedStoreContract, storeContract } from "@svc/testkit/StoreContract"
-import { Context, Deferred, Effect, Layer } from "effect"
+import { claimOf, createdChange, newDigest } from "@svc/testkit/StoreFixtures"
+import { newPlace, storeNow } from "@svc/testkit/store-contract/StoreUnderTest"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { preparedPglite, preparedStore } from "../test/PreparedPglite.ts"
 import { mayShare } from "./append/AppendLanes.ts"
@@ -162,3 +165,42 @@ describe("a database in a folder", () => {
     TIMEOUT
   )
 })
+
+it.live(
+  "a database that is closed, or closes while a statement is under way, is unavailable to those who are not interrupted",
+  () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const ports = yield* Layer.buildWithScope(PgliteStore.layer({ folder: yield* preparedPglite }), scope)
+      const store = Context.get(ports, MandateStore)
+      const now = yield* Effect.provide(storeNow, ports)
+      const expiring = () =>
+        createdChange(newPlace(), now, {
+          claims: [claimOf("assertion", newDigest(), { expiresAt: now + NANOS_PER_SECOND * 60n })]
+        })
+      const begin = <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.forkDetach(effect, { startImmediately: true })
+      const interrupted = yield* begin(store.append(expiring()))
+      yield* Fiber.interrupt(interrupted)
+      const underWay = yield* Effect.replicateEffect(
+        Effect.suspend(() => begin(store.append(expiring()))),
+        8
+      )
+      yield* Scope.close(scope, Exit.void)
+      const exits = yield* Effect.forEach(underWay, Fiber.await)
+      const nameOf = (exit: Exit.Exit<unknown, unknown>) =>
+        Exit.isSuccess(exit) ? "Success" : String(exit.cause).match(/StoreUnavailable|Interrupt/u)?.[0]
+      assert.strictEqual(nameOf(yield* Fiber.await(interrupted)), "Interrupt")
+      assert.include(exits.map(nameOf), "StoreUnavailable")
+      assert.notInclude(exits.map(nameOf), "Interrupt")
+      for (const call of [
+        Effect.asVoid(store.append(expiring())),
+        Effect.asVoid(store.append(createdChange(newPlace(), now))),
+        Effect.asVoid(store.append(createdChange(newPlace(), now))),
+        Effect.asVoid(store.load(newPlace()))
+      ]) {
+        assert.strictEqual(nameOf(yield* Effect.exit(call)), "StoreUnavailable")
+      }
+    }),
+  TIMEOUT
+)

@@ -62,6 +62,19 @@ const isDeadlock = (error: unknown): boolean => isSqlError(error) && error.reaso
 type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
 
 /**
+ * A store that closes interrupts what it still does. Whoever waits for that is not interrupted and is told; who is interrupted
+ * is not told, since nothing of it runs any more.
+ */
+export const untilClosed = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
+  Effect.catchCause(
+    work,
+    (cause): Effect.Effect<never, E | StoreUnavailable> =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.fail(new StoreUnavailable({ cause: "the store is closing" }))
+        : Effect.failCause(cause)
+  )
+
+/**
  * Runs one statement, a transaction by itself. It fails with `StoreUnavailable` if the database cannot be reached, does not
  * respond in time, refuses, or holds records of a later release, whether that shows as a failure or as a defect. A
  * statement that is refused because of its content is the defect {@link StatementRefused}.
@@ -80,4 +93,4 @@ export const guarded = <A, E>(
       if (fault !== undefined) return Effect.fail(unavailable(fault))
       return Effect.failCause(cause as Cause.Cause<Exclude<E, FaultError>>)
     }
-  )
+  ).pipe(untilClosed)

@@ -14,6 +14,7 @@ import { WebhookStore } from "@svc/domain/ports/WebhookStore"
 import { NANOS_PER_SECOND } from "@svc/protocol/Timestamp"
 import { Clock, Context, Effect, type Scope } from "effect"
 import type { PostgresClients } from "../connection/PostgresClients.ts"
+import { untilClosed } from "../connection/StoreFault.ts"
 import { admissionBy, historyUnacknowledged } from "./PostgresHistory.ts"
 import { type MissingHead, makeMissingHeads, makeRecordedHeads, type RecordedHeads } from "./RecordedHeads.ts"
 
@@ -156,7 +157,7 @@ const makeWatch = (history: StoreHistory["Service"], { isEmbedded, missing, scop
     return seen
   }).pipe(Effect.tapError(() => forget))
   // Concurrent writes share one check.
-  const sharedState = sharedRun(state, scope)
+  const sharedState = untilClosed(sharedRun(state, scope))
   // An embedded database cannot become another one while it is open.
   const isFresh = (now: bigint): boolean =>
     acknowledgedAt !== undefined &&
