@@ -1,5 +1,6 @@
 import { IncomingMessage } from "node:http"
-import { MAX_BODY_BYTES, parseRequestBody, type RequestBody } from "@svc/protocol/request/RequestBody"
+import { MAX_BODY_BYTES } from "@svc/protocol/request/MaxBodyBytes"
+import { parseRequestBody, type RequestBody } from "@svc/protocol/request/RequestBody"
 import { ByteSize, Effect, Result } from "effect"
 import { type Headers, HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
 import { Refused } from "../http/ProblemResponse.ts"

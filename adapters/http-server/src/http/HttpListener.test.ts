@@ -1,6 +1,6 @@
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { assert, describe, it } from "@effect/vitest"
-import { MAX_BODY_BYTES } from "@svc/protocol/request/RequestBody"
+import { MAX_BODY_BYTES } from "@svc/protocol/request/MaxBodyBytes"
 import {
   Context,
   Deferred,

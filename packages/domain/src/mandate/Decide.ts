@@ -7,6 +7,7 @@ import type {
 import { decodeBase64Url } from "@svc/protocol/Base64Url"
 import { openingMatches } from "@svc/protocol/evidence/Commitment"
 import type { MandateStateName } from "@svc/protocol/Mandate"
+import { MAX_BODY_BYTES } from "@svc/protocol/request/MaxBodyBytes"
 import { formatNanos, type Instant, NANOS_PER_SECOND, normalizeTimestamp } from "@svc/protocol/Timestamp"
 import { utf8Length } from "@svc/protocol/Utf8"
 import { Result } from "effect"
@@ -29,7 +30,6 @@ import {
   RULES_VERSION
 } from "./JournalFact.ts"
 import {
-  AMPLE_EVENT_BYTES,
   CLOSING_EVENT_BYTES,
   MAX_AUTHORIZATIONS,
   MAX_JOURNAL_BYTES,
@@ -105,6 +105,12 @@ const leadFault = (member: string): Verdict =>
       ]
     })
   )
+
+/**
+ * More than any event has, in bytes: a number of a body may be written in four times the bytes that it was sent in, and a refusal may name
+ * every authorization of the mandate, each in less than 64 bytes.
+ */
+const AMPLE_EVENT_BYTES = 4 * MAX_BODY_BYTES + 64 * MAX_AUTHORIZATIONS
 
 /** Whether the journal has room for one more event beside those that will close the mandate and its open reservations. */
 const fitsJournal = (stream: StreamState, journalBytes: number, data: unknown, opens: number): boolean => {

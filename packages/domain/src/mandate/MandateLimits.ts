@@ -1,5 +1,3 @@
-import { MAX_BODY_BYTES } from "@svc/protocol/request/RequestBody"
-
 /** Open reservations of one mandate at a time (part 4). */
 export const MAX_OPEN_RESERVATIONS = 256
 /** Proposals of one mandate, whatever was decided (part 4). */
@@ -17,8 +15,3 @@ export const MAX_JOURNAL_BYTES = 33_554_432
 export const CLOSING_EVENT_BYTES = 8192
 /** How far in the future a caller's report may be dated, in seconds (part 5). */
 export const REPORT_LEAD_SECONDS = 300
-/**
- * More than any event has, in bytes: a number of a body may be written in four times the bytes that it was sent in, and a refusal may name
- * every authorization of the mandate, each in less than 64 bytes.
- */
-export const AMPLE_EVENT_BYTES = 4 * MAX_BODY_BYTES + 64 * MAX_AUTHORIZATIONS

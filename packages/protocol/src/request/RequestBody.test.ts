@@ -4,7 +4,8 @@ import * as fc from "fast-check"
 import type { JsonValue } from "../json/Json.ts"
 import { illFormedStrings } from "../json/StrictJson.ts"
 import { MAX_PROBLEM_ERRORS } from "../Problem.ts"
-import { EMPTY_BODY, jsonOfBody, MAX_BODY_BYTES, parseRequestBody } from "./RequestBody.ts"
+import { MAX_BODY_BYTES } from "./MaxBodyBytes.ts"
+import { EMPTY_BODY, jsonOfBody, parseRequestBody } from "./RequestBody.ts"
 
 const parse = (text: string) => parseRequestBody(new TextEncoder().encode(text))
 

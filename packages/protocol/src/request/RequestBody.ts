@@ -3,9 +3,7 @@ import { copyJson, ILL_FORMED_TEXT } from "../json/CopyJson.ts"
 import type { JsonValue } from "../json/Json.ts"
 import { illFormedStrings, type MalformedJson, parseStrictJson } from "../json/StrictJson.ts"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
-
-/** Largest request body, in bytes (part 1). */
-export const MAX_BODY_BYTES = 64 * 1024
+import { MAX_BODY_BYTES } from "./MaxBodyBytes.ts"
 
 const BACKSLASH = 0x5c
 
