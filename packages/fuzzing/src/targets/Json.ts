@@ -2,14 +2,15 @@ import { isDeepStrictEqual } from "node:util"
 import { canonicalBytes, canonicalJson } from "@svc/protocol/json/CanonicalJson"
 import { copyJson } from "@svc/protocol/json/CopyJson"
 import type { JsonValue } from "@svc/protocol/json/Json"
+import { parseJson } from "@svc/protocol/json/ParseJson"
 import { illFormedStrings, parseStrictJson } from "@svc/protocol/json/StrictJson"
 import { parseRequestBody } from "@svc/protocol/request/RequestBody"
 import { Result } from "effect"
 import { demand, type FuzzTarget } from "../FuzzTarget.ts"
 
-const parsedByRuntime = (bytes: Uint8Array): { readonly value: JsonValue } | undefined => {
+const parsedByAny = (bytes: Uint8Array): { readonly value: JsonValue } | undefined => {
   try {
-    return { value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) }
+    return { value: parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) }
   } catch {
     return undefined
   }
@@ -48,7 +49,7 @@ const words = [
   "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 ]
 
-/** What the strict reader takes is what the runtime's own reads, and nothing more. */
+/** What the strict reader takes is what any reads, and nothing more. */
 export const strictJson: FuzzTarget = {
   seeds,
   words,
@@ -56,7 +57,7 @@ export const strictJson: FuzzTarget = {
     const strict = parseStrictJson(input)
     const kept = parseStrictJson(input, { keepFractions: true })
     const plain = parseStrictJson(input, { plainIntegers: true })
-    const lenient = parsedByRuntime(input)
+    const lenient = parsedByAny(input)
     if (Result.isSuccess(strict)) {
       demand(lenient !== undefined, "strict JSON is taken that is no JSON")
       demand(isDeepStrictEqual(strict.success, lenient?.value), "strict JSON is read in another way")
