@@ -31,6 +31,7 @@ const NAMES: ReadonlyArray<SystemName> = ["pgbench", "service", "grouped", "embe
 /** Those that are measured by the service's own process, or need its rows as a pattern. */
 const OF_OURS: ReadonlyArray<SystemName> = ["ours", "webhook", "pgbench"]
 const UNIFORM_MANDATES = 600
+const UNIFORM = { from: 0, to: UNIFORM_MANDATES }
 /** Room for the pools of all services, and for `pgbench`. */
 const MAX_CONNECTIONS = 300
 const SHARED_BUFFERS = "1GB"
@@ -73,10 +74,10 @@ const ALL_MANDATES = UNIFORM_MANDATES + HOT_MANDATES
 
 /**
  * Makes the server like one that has been used for a while: it keeps its pages in memory, and the files of its write-ahead log
- * exist. A new server fills each of them with zeros while all writes wait, 20 to 60 ms, so that who writes most would be
+ * exist. A new server fills each of them with zeros while all writes wait, 17 to 60 ms, so that who writes most would be
  * measured by that.
  */
-const settle = async ({ own, url }: TestPostgres): Promise<void> => {
+const breakIn = async ({ own, url }: TestPostgres): Promise<void> => {
   if (own === undefined) return
   const set = openDatabase(url)
   await set(`alter system set max_connections = ${MAX_CONNECTIONS}`)
@@ -95,7 +96,7 @@ const settle = async ({ own, url }: TestPostgres): Promise<void> => {
 
 /** Makes databases on a server that has room for all connections. */
 const databasesOf = async (server: TestPostgres) => {
-  await settle(server)
+  await breakIn(server)
   const query = openDatabase(server.url)
   let databases = 0
   return {
@@ -178,7 +179,7 @@ const startEmbeddedSystem = async (systems: Systems, { newDatabase, openLog, sto
   systems.set("embedded", system)
 }
 
-const WARM_UP = { from: 0, to: UNIFORM_MANDATES, connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
+const WARM_UP = { ...UNIFORM, connections: WARM_UP_CONNECTIONS, seconds: WARM_UP_SECONDS }
 
 /** Starts and warms up what is measured. */
 const startSystems = async (pgbench: string, place: Place): Promise<Systems> => {
@@ -202,13 +203,6 @@ const startSystems = async (pgbench: string, place: Place): Promise<Systems> => 
   return systems
 }
 
-const leadOf = ({ connections }: Cell) => ({
-  from: 0,
-  to: UNIFORM_MANDATES,
-  connections,
-  seconds: LEAD_SECONDS
-})
-
 /** Measures every system in each cell, round by round; each round begins with another. */
 const measureAll = async (systems: Systems, databaseSeconds: () => number): Promise<Table> => {
   const table: Table = CELLS.map((cell) => ({ cell, figures: new Map(MEASURED.map((name) => [name, []])) }))
@@ -216,10 +210,11 @@ const measureAll = async (systems: Systems, databaseSeconds: () => number): Prom
     const shift = round % MEASURED.length
     for (const [index, { cell, figures }] of table.entries()) {
       const hot = UNIFORM_MANDATES + round * CONNECTIONS.length + (index % CONNECTIONS.length)
-      const range = cell.mandates === "hot" ? { from: hot, to: hot + 1 } : { from: 0, to: UNIFORM_MANDATES }
+      const range = cell.mandates === "hot" ? { from: hot, to: hot + 1 } : UNIFORM
       for (const name of [...MEASURED.slice(shift), ...MEASURED.slice(0, shift)]) {
         const system = systems.get(name)!
-        if (name !== "pgbench") await system.measure(leadOf(cell))
+        if (name !== "pgbench")
+          await system.measure({ ...UNIFORM, connections: cell.connections, seconds: LEAD_SECONDS })
         const before = databaseSeconds()
         const asked = { ...range, connections: cell.connections, seconds: SECONDS }
         const measured = await system.measure(asked)

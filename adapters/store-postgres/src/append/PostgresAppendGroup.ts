@@ -10,7 +10,7 @@ import { guarded, StatementRefused } from "../connection/StoreFault.ts"
 import { comparable, RECORD_SCHEMA } from "../RecordCodec.ts"
 import type { GroupOutcome } from "./AppendLanes.ts"
 import { byBytes } from "./PostgresAppend.ts"
-import { AUTHORIZATION_COLUMNS, type WrittenChange } from "./WrittenChange.ts"
+import type { WrittenChange } from "./WrittenChange.ts"
 
 interface OutcomesRow {
   readonly o_outcomes: ReadonlyArray<"appended" | "stale" | "out_of_time" | "alone">
@@ -28,51 +28,49 @@ const byStream = ({ change: left }: WrittenChange, { change: right }: WrittenCha
 
 /** Items of several changes, each with the number of its change, from 1. */
 const spread = <A>(
-  group: ReadonlyArray<WrittenChange>,
+  changes: ReadonlyArray<StreamChange>,
   partsOf: (change: StreamChange) => ReadonlyArray<A>
 ) =>
-  group.flatMap(({ change }, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
+  changes.flatMap((change, at) => partsOf(change).map((part) => ({ part, number: String(at + 1), change })))
 
-const streamColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => [
-  group.map(({ change }) => change.organization),
-  group.map(({ change }) => change.mandate),
-  group.map(({ change }) => (change.expected === "absent" ? "" : String(change.expected))),
-  group.map(({ change }) => comparable(change.recordBefore)),
-  group.map(({ change }) => String(change.headBefore?.seq ?? 0)),
-  group.map(({ change }) => change.headBefore?.hash ?? ""),
-  group.map(({ change }) => String(change.headBefore?.bytes ?? 0)),
-  group.map(({ change }) => String(change.headBefore?.occurredAt ?? 0)),
-  group.map(({ change }) => String(change.headAfter.seq)),
-  group.map(({ change }) => change.headAfter.hash),
-  group.map(({ change }) => String(change.headAfter.occurredAt)),
-  group.map(({ change }) => String(change.headAfter.bytes)),
-  group.map(({ change }) => change.mandateState.state),
-  group.map(({ change }) => change.mandateState.terms.subject_reference),
-  group.map(({ change }) => (change.nextDue === undefined ? "" : comparable(change.nextDue))),
-  group.map(({ snapshot }) => snapshot)
+const streamColumns = (changes: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => [
+  changes.map(({ organization }) => organization),
+  changes.map(({ mandate }) => mandate),
+  changes.map(({ expected }) => (expected === "absent" ? "" : String(expected))),
+  changes.map(({ recordBefore }) => comparable(recordBefore)),
+  changes.map(({ headBefore }) => String(headBefore?.seq ?? 0)),
+  changes.map(({ headBefore }) => headBefore?.hash ?? ""),
+  changes.map(({ headBefore }) => String(headBefore?.bytes ?? 0)),
+  changes.map(({ headBefore }) => String(headBefore?.occurredAt ?? 0)),
+  changes.map(({ headAfter }) => String(headAfter.seq)),
+  changes.map(({ headAfter }) => headAfter.hash),
+  changes.map(({ headAfter }) => String(headAfter.occurredAt)),
+  changes.map(({ headAfter }) => String(headAfter.bytes)),
+  changes.map(({ mandateState }) => mandateState.state),
+  changes.map(({ mandateState }) => mandateState.terms.subject_reference),
+  changes.map(({ nextDue }) => (nextDue === undefined ? "" : comparable(nextDue)))
 ]
 
-const eventColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => {
-  const events = spread(group, (change) => change.events)
+const eventColumns = (changes: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
+  const events = spread(changes, (change) => change.events)
   return [
     events.map(({ number }) => number),
     events.map(({ part }) => part.id),
     events.map(({ part }) => part.type),
     events.map(({ part }) => part.text),
-    events.map(({ part }) => part.notification),
-    group.flatMap(({ deliveryStems }) => deliveryStems)
+    events.map(({ part }) => part.notification)
   ]
 }
 
 const rowColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => [
   group.flatMap(({ authorizations: [ids] }, at) => ids!.map(() => String(at + 1))),
-  ...Array.from({ length: AUTHORIZATION_COLUMNS }, (_, column) =>
+  ...group[0]!.authorizations.map((_, column) =>
     group.flatMap(({ authorizations }) => authorizations[column]!)
   )
 ]
 
-const claimColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<ReadonlyArray<string>> => {
-  const claims = spread(group, (change) => change.claims).sort(
+const claimColumns = (changes: ReadonlyArray<StreamChange>): ReadonlyArray<ReadonlyArray<string>> => {
+  const claims = spread(changes, (change) => change.claims).sort(
     (left, right) =>
       byBytes(left.change.organization, right.change.organization) ||
       byBytes(left.part.kind, right.part.kind) ||
@@ -87,13 +85,19 @@ const claimColumns = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<Readon
   ]
 }
 
-const parametersOf = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<Parameter> => [
-  String(RECORD_SCHEMA),
-  ...streamColumns(group),
-  ...eventColumns(group),
-  ...rowColumns(group),
-  ...claimColumns(group)
-]
+/** Of a group that is not empty. */
+const parametersOf = (group: ReadonlyArray<WrittenChange>): ReadonlyArray<Parameter> => {
+  const changes = group.map(({ change }) => change)
+  return [
+    String(RECORD_SCHEMA),
+    ...streamColumns(changes),
+    group.map(({ snapshot }) => snapshot),
+    ...eventColumns(changes),
+    group.flatMap(({ deliveryStems }) => deliveryStems),
+    ...rowColumns(group),
+    ...claimColumns(changes)
+  ]
+}
 
 const outcomeOf = ({ change }: WrittenChange, outcome: string | undefined): GroupOutcome => {
   switch (outcome) {

@@ -17,9 +17,6 @@ export interface WrittenChange {
   readonly authorizations: ReadonlyArray<ReadonlyArray<string>>
 }
 
-/** How many columns of authorizations there are. */
-export const AUTHORIZATION_COLUMNS = 6
-
 /** The fault of a change that violates an invariant. */
 const faultOf = (change: StreamChange): string | undefined => {
   const names = [

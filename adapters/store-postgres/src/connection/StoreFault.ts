@@ -61,18 +61,18 @@ const isDeadlock = (error: unknown): boolean => isSqlError(error) && error.reaso
 /** The failures that {@link guarded} handles. */
 type FaultError = SqlError | UnreadableRecord | Cause.TimeoutError
 
+/** Fails as a cause says, unless that is an interruption of others. */
+const failAs = <E>(cause: Cause.Cause<E>): Effect.Effect<never, E | StoreUnavailable> =>
+  Cause.hasInterruptsOnly(cause)
+    ? Effect.fail(new StoreUnavailable({ cause: "the store is closing" }))
+    : Effect.failCause(cause)
+
 /**
  * A store that closes interrupts what it still does. Whoever waits for that is not interrupted and is told; who is interrupted
  * is not told, since nothing of it runs any more.
  */
 export const untilClosed = <A, E>(work: Effect.Effect<A, E>): Effect.Effect<A, E | StoreUnavailable> =>
-  Effect.catchCause(
-    work,
-    (cause): Effect.Effect<never, E | StoreUnavailable> =>
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.fail(new StoreUnavailable({ cause: "the store is closing" }))
-        : Effect.failCause(cause)
-  )
+  Effect.catchCause(work, failAs)
 
 /**
  * Runs one statement, a transaction by itself. It fails with `StoreUnavailable` if the database cannot be reached, does not
@@ -91,6 +91,6 @@ export const guarded = <A, E>(
       const sqlState = sqlStateOf(fault)
       if (sqlState !== undefined && isOfData(sqlState)) return Effect.die(refusedBy(sqlState, fault))
       if (fault !== undefined) return Effect.fail(unavailable(fault))
-      return Effect.failCause(cause as Cause.Cause<Exclude<E, FaultError>>)
+      return failAs(cause as Cause.Cause<Exclude<E, FaultError>>)
     }
-  ).pipe(untilClosed)
+  )

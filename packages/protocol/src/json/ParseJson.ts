@@ -1,23 +1,17 @@
 import type { JsonValue } from "./Json.ts"
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE
+} from "./JsonText.ts"
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
-const BACKSLASH = 0x5c
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
-
-/** Index of the closing quote of the string that opens at `start`, or the length of the text. */
-export const endOfString = (text: string, start: number): number => {
-  for (let index = start + 1; index < text.length; index++) {
-    const code = text.charCodeAt(index)
-    if (code === QUOTE) return index
-    if (code === BACKSLASH) index++
-  }
-  return text.length
-}
+/** White space of JSON has no greater code. */
+const SPACE = 0x20
 
 /**
  * The value of a JSON text, as `JSON.parse` gives it, whatever the process has parsed before. Throws a `SyntaxError` for any other
@@ -83,6 +77,3 @@ const readValid = (text: string): JsonValue => {
   }
   return root
 }
-
-/** White space of JSON has no greater code. */
-const SPACE = 0x20

@@ -2,7 +2,17 @@ import * as Data from "effect/Data"
 import * as Result from "effect/Result"
 import type { JsonValue } from "./Json.ts"
 import { pointerStep, REPEATED_NAME_MAX_UNITS } from "./JsonPointer.ts"
-import { endOfString, parseJson } from "./ParseJson.ts"
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE
+} from "./JsonText.ts"
+import { parseJson } from "./ParseJson.ts"
 
 /** Deepest nesting of objects and arrays in a request body, the body itself being level 1 (part 1). */
 export const MAX_JSON_DEPTH = 32
@@ -11,16 +21,9 @@ export const MAX_JSON_DEPTH = 32
 export class MalformedJson extends Data.TaggedError("MalformedJson")<{ readonly detail: string }> {}
 
 const BYTE_ORDER_MARK = 0xfeff
-const QUOTE = 0x22
-const COMMA = 0x2c
-const COLON = 0x3a
 const MINUS = 0x2d
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const OPEN_ARRAY = 0x5b
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
 /** Every literal of at most this many characters without an exponent is below 2^53. */
 const SURELY_SAFE_DIGITS = 15

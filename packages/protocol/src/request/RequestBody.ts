@@ -1,11 +1,10 @@
 import * as Result from "effect/Result"
 import { copyJson, ILL_FORMED_TEXT } from "../json/CopyJson.ts"
 import type { JsonValue } from "../json/Json.ts"
+import { BACKSLASH } from "../json/JsonText.ts"
 import { illFormedStrings, type MalformedJson, parseStrictJson } from "../json/StrictJson.ts"
 import { MAX_PROBLEM_ERRORS, type MemberFault } from "../Problem.ts"
 import { MAX_BODY_BYTES } from "./MaxBodyBytes.ts"
-
-const BACKSLASH = 0x5c
 
 /** Its private member tells it from anything else that a caller may give; only this module makes one. */
 export class ParsedBody {
